@@ -6,6 +6,7 @@
 mod machine;
 mod order;
 mod readers;
+mod trace;
 
 pub use machine::machine;
 pub use order::order;
@@ -13,12 +14,13 @@ pub use readers::{
     command_line, decoded_result, fio_job, job, page, planned, preset, profile, recording, result, size, subcommand,
     sweep,
 };
+pub use trace::trace;
 
 /// A reader that is tried.
 pub type Target = fn(&[u8]);
 
 /// All, by the names of their corpora and of the programs in `targets`.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("command_line", command_line),
     ("decoded_result", decoded_result),
     ("fio_job", fio_job),
@@ -34,4 +36,5 @@ pub const TARGETS: [(&str, Target); 15] = [
     ("size", size),
     ("subcommand", subcommand),
     ("sweep", sweep),
+    ("trace", trace),
 ];

@@ -31,6 +31,10 @@ const RECORDING_PARTS: &[(&str, &str)] = &[
 const LIVE_PARTS: &[(&str, &str)] =
     &[(".interval", "LiveFigures"), (".interval.total", "LiveLoad"), (".interval.total.total", "LiveSide")];
 
+/// The same of the figures of a trace.
+const TRACE_PARTS: &[(&str, &str)] =
+    &[(".account", "Account"), (".arrivals", "Arrivals"), (".depth", "Depth"), (".skew", "ZipfFit")];
+
 /// A document, its committed and its generated content.
 #[derive(Debug)]
 pub struct Document {
@@ -88,6 +92,8 @@ pub fn all(root: &Path) -> io::Result<Vec<Document>> {
         )?,
         schema("docs/formats/diskspd-monitor.schema.json", &render::json::schema_of_monitor())?,
         page("docs/formats/live.md", schema_page::page(&render::json::schema_of_live_interval(), LIVE_PARTS))?,
+        page("docs/formats/trace.md", schema_page::page(&render::json::schema_of_trace(), TRACE_PARTS))?,
+        schema("docs/formats/diskspd-trace.schema.json", &render::json::schema_of_trace())?,
         schema("docs/formats/diskspd-live.schema.json", &render::json::schema_of_live())?,
     ])
 }

@@ -30,7 +30,7 @@ impl Default for Request {
 }
 
 /// Files of the project's tests that also serve as examples for a target, beside its corpus.
-const EXAMPLES: [(&str, &str); 8] = [
+const EXAMPLES: [(&str, &str); 9] = [
     ("decoded_result", "crates/import/tests/data"),
     ("fio_job", "crates/cli/tests/data/fio"),
     ("page", "crates/import/tests/data"),
@@ -39,6 +39,7 @@ const EXAMPLES: [(&str, &str); 8] = [
     ("preset", "crates/cli/presets"),
     ("profile", "crates/cli/tests/data/profiles"),
     ("result", "crates/import/tests/data/fio"),
+    ("trace", "crates/trace/tests/samples"),
 ];
 
 /// Paths of the examples for a target. One that takes the inputs of another has no corpus.

@@ -6,15 +6,16 @@ use crate::journal::{Journal, JournalFile};
 use crate::live::{CheckedStream, LiveSinks};
 use crate::measure::Measurement;
 use crate::output::{print, say_each};
-use crate::outputs::{Protected, has_figures, misdirected_report};
+use crate::outputs::{OutputFile, Protected, has_figures, misdirected_report};
 use crate::request_checks::{
-    check_profile, choices, live_outputs, outputs_of, protected, say_overwrite_of_environment, unmeasured,
-    with_log_files,
+    check_profile, choices, live_outputs, outputs_of, protected, results_and_stream, say_overwrite_of_environment,
+    unmeasured, with_log_files,
 };
 use crate::run_report::{RunReport, judged};
 use crate::same_file;
 use crate::status::{Status, fail, printed, refuse_each};
 use crate::system_env::Invocation;
+use crate::trace::of_run::{self, TraceOfRun};
 use crate::{events, interrupt};
 use cli::RunRequest;
 use host::Root;
@@ -33,6 +34,7 @@ struct Job<'a> {
     report: RunReport,
     stream: Option<CheckedStream>,
     journal: Option<Journal>,
+    trace: Option<OutputFile>,
 }
 
 /// Everything that a request needs beside its targets, checked.
@@ -41,6 +43,7 @@ struct Checked {
     report: RunReport,
     stream: Option<CheckedStream>,
     journal: Option<Journal>,
+    trace: Option<OutputFile>,
 }
 
 /// Runs the load of a command line.
@@ -51,11 +54,11 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let system = host::system(&Root::machine());
     let typed = &request.profile;
     let request = &with_log_files(request);
-    let Some(Checked { warnings, report, stream, journal }) = check(typed, request, &system) else {
+    let Some(Checked { warnings, report, stream, journal, trace }) = check(typed, request, &system) else {
         return Status::Refused;
     };
     let measurement = Measurement::new(request, invocation.command_line(), system).warned(warnings);
-    let mut job = Job { measurement, report, stream, journal };
+    let mut job = Job { measurement, report, stream, journal, trace };
     let too_large = plan::check_size(&request.profile, &job.measurement.facts.system);
     if !too_large.is_empty() {
         return job.refused(&too_large);
@@ -118,6 +121,8 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
     let report = RunReport::check(request, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let stream = live_outputs(&request.options, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let written: Vec<Protected> = protected.iter().cloned().chain(outputs_of(&request.options)).collect();
+    let others: Vec<Protected> = protected.iter().cloned().chain(results_and_stream(&request.options)).collect();
+    let trace = of_run::check(&request.options, &others).map_err(|reason| errors.push(reason)).ok().flatten();
     let journal = Journal::check(request, &written).map_err(|reason| errors.push(reason)).ok().flatten();
     say_each("ERROR", &errors);
     let warnings: Vec<String> = request.warnings.iter().cloned().chain(warnings).collect();
@@ -127,6 +132,7 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
         report,
         stream,
         journal,
+        trace,
     })
 }
 
@@ -161,7 +167,13 @@ impl Job<'_> {
             Err(reason) => return fail(&reason),
         };
         let file = journal.as_ref().map(JournalFile::of_run);
+        let trace = match self.trace.take().map(|file| TraceOfRun::begin(file, plan)).transpose() {
+            Ok(trace) => trace,
+            Err(reason) => return fail(&reason),
+        };
+        self.measurement.trace = trace.as_ref().map(TraceOfRun::rings);
         let (result, mut errors) = self.measurement.carry_out(plan, events, &signals, observer, sinks, file);
+        errors.extend(trace.and_then(|trace| trace.end().err()));
         errors.extend(journal.and_then(|journal| journal.publish().err()));
         let judge = || judged(&result, &request.options);
         let status = match () {

@@ -23,10 +23,12 @@ use plan::{Choices, Refusal, RefusalKind, SharedFiles, SharedStage};
 use report::words::load_line::{KnownTargets, load_line};
 use run::Machine;
 use run::event::{AgreedStart, Events, StopSources};
+use run::io_trace::IoRings;
 use stats::{Input, RunContext};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Maximum number of targets whose placement on the devices is looked up.
 const PLACEMENTS_MAX: usize = 1000;
@@ -44,6 +46,8 @@ pub(crate) struct Measurement<'a> {
     cache_probes: BTreeMap<PathBuf, CacheProbe>,
     /// Start time of the load, if agreed with other hosts.
     agreed_start: Option<AgreedStart<'a>>,
+    /// Where each I/O is put (`--trace`).
+    pub(crate) trace: Option<Arc<IoRings>>,
     /// See [`environments`](Self::environments).
     environments: OnceCell<BTreeMap<PathBuf, TargetEnvironment>>,
 }
@@ -59,6 +63,7 @@ impl<'a> Measurement<'a> {
             warnings: Vec::new(),
             cache_probes: BTreeMap::new(),
             agreed_start: None,
+            trace: None,
             environments: OnceCell::new(),
         }
     }
@@ -151,12 +156,15 @@ impl<'a> Measurement<'a> {
             counts_events: profile.tracing.is_some(),
             holds_latency: options.hold_latency,
             journal,
+            trace: self.trace.as_ref(),
         };
         let sources = StopSources { agreed_start: self.agreed_start, ..stop_sources(signals, events) };
         let mut record = run::run(plan, machine, sources, &mut view);
         let stream = view.finish();
         record.notes.extend(stream.as_ref().and_then(live::dropped));
         record.notes.extend(unprobed);
+        let lost = self.trace.as_ref().map_or(0, |rings| rings.lost());
+        record.notes.extend((lost > 0).then_some(Note::TraceIncomplete { ios: lost }));
         let mut errors = Vec::new();
         for time_span in &record.time_spans {
             if let Outcome::Failed { errors: reasons } = &time_span.outcome {

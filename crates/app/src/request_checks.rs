@@ -5,6 +5,7 @@ use crate::live::CheckedStream;
 use crate::output::{can_draw, say};
 use crate::outputs::{Destinations, Protected};
 use crate::same_file;
+use crate::trace::of_run;
 use cli::{RunOptions, RunRequest};
 use host::Root;
 use model::facts::SystemFacts;
@@ -92,8 +93,14 @@ fn results_of(options: &RunOptions) -> impl Iterator<Item = Protected> {
     options.outputs.files().map(|(_, path)| Protected { path: path.clone(), role: "a result file of this run" })
 }
 
-/// The files that a run writes its results and its live stream to.
+/// The files that a run writes its results, its live stream and its trace to.
 pub(crate) fn outputs_of(options: &RunOptions) -> impl Iterator<Item = Protected> {
+    let trace = options.trace.iter();
+    results_and_stream(options).chain(trace.map(|path| Protected { path: path.clone(), role: "the trace of this run" }))
+}
+
+/// The files that a run writes its results and its live stream to.
+pub(crate) fn results_and_stream(options: &RunOptions) -> impl Iterator<Item = Protected> {
     let stream = match &options.live.stream {
         Some(StreamTarget::File(path)) => Some(Protected { path: path.clone(), role: "the live stream of this run" }),
         _ => None,
@@ -110,6 +117,7 @@ pub(crate) fn check_outputs(options: &RunOptions, path: &Path, role: &'static st
     let files = Destinations::check(&options.outputs, ResultFormat::Text, options.replace_output, &source);
     let mut errors = files.err().unwrap_or_default();
     errors.extend(stream(options, &source).err());
+    errors.extend(of_run::check(options, &source).err());
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 

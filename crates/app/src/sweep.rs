@@ -358,6 +358,7 @@ pub(crate) fn check_points<'a>(
         let misplaced = [
             (planned.request.events != cli::Events::default(), "-ys, -yf, -yr and -yp work only with single runs"),
             (options.journal.is_some(), "--journal works only with a single run: each run would replace the map"),
+            (options.trace.is_some(), "--trace works only with a single run: each run would replace the trace"),
             (
                 options.delete_after && options.fleet.is_some(),
                 "--delete-after works with --on only in a single run; in a series, the targets stay on the hosts",

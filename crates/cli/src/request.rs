@@ -287,6 +287,8 @@ pub struct RunOptions {
     pub plan_only: bool,
     /// `--json --xml --text --csv`: results beside, or instead of, those of `-R`.
     pub outputs: Outputs,
+    /// `--trace`: file for the I/Os of the run.
+    pub trace: Option<PathBuf>,
     /// `--live --live-json --metrics --live-interval`
     pub live: Box<LiveOptions>,
     /// `--label`: name and value, in the order given, each name once.

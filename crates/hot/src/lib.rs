@@ -11,6 +11,7 @@ pub mod mix;
 pub mod pace;
 pub mod rate_curve;
 pub mod reducible;
+pub mod ring;
 pub mod rng;
 pub mod scatter;
 pub mod sizes;

@@ -142,6 +142,11 @@ pub enum Note {
         /// Number of dropped lines.
         lines: u64,
     },
+    /// The trace of the I/Os (`--trace`) lacks some, as they could not be written down in time.
+    TraceIncomplete {
+        /// Number of missing I/Os.
+        ios: u64,
+    },
     /// The process did not run for a while during the measurement, most likely because a signal stopped it.
     ProcessPaused {
         /// For how long, in nanoseconds.
@@ -437,6 +442,9 @@ impl fmt::Display for Note {
             }
             Self::LiveLinesDropped { lines } => {
                 write!(f, "--live-json dropped {} because the reader was too slow", counted(*lines, "line"))
+            }
+            Self::TraceIncomplete { ios } => {
+                write!(f, "--trace lacks {}, which could not be written in time", counted(*ios, "I/O"))
             }
             Self::ProcessPaused { pause_ns, at_end_ns } => process_paused(f, *pause_ns, *at_end_ns),
             Self::ClocksDisagree { deviation_ns } => clocks_disagree(f, *deviation_ns),

@@ -42,11 +42,13 @@ mod scaling;
 mod series;
 mod storage;
 mod sweep;
+mod trace;
 mod verified;
 mod warnings;
 mod weak;
 pub mod words;
 
+pub use self::trace::trace;
 pub use block::{
     Answer, Banner, Block, Brief, Column, Fact, Found, Missing, Report, Section, Table, Tile, Tone, Trust,
 };

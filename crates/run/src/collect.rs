@@ -76,8 +76,21 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Counts any.
     pub(crate) fn count_any<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
         let Self {
-            engine, slots, work, recorder, assigner, allowance, flusher, sampling, cursor, phases, stop, ..
+            engine,
+            slots,
+            work,
+            recorder,
+            assigner,
+            allowance,
+            flusher,
+            tracer,
+            sampling,
+            cursor,
+            phases,
+            stop,
+            ..
         } = self;
+        let tracer = tracer.as_ref().filter(|_| S::PAUSES);
         let (recorder, rows) = (&**recorder, &*recorder.rows);
         // The only request starts anew at the stamp with which it came back.
         let waits_count = self.waits_count && !E::STAMPS && !S::IS_SINGLE;
@@ -124,6 +137,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 if counts {
                     row.record_short(slot, length, done.result.cast_unsigned());
                 }
+            }
+            if let Some(tracer) = tracer {
+                let issue_ns = if E::STAMPS && done.ended_ns > 0 { done.begun_ns } else { slot.started_ns };
+                tracer.io(slot, length, (issue_ns, ended_ns));
             }
             if counts {
                 let latency_ns = ended_ns.saturating_sub(begun_ns);

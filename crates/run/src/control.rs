@@ -6,6 +6,7 @@ use crate::drain::{self, Drain};
 use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{LockedMemory, Readiness, Signal};
 use crate::gather;
+use crate::io_trace::IoRings;
 use crate::io_workers::IoWorkers;
 use crate::journal::Journal;
 use crate::kernel_sampler::{self, KernelSample, KernelSampler};
@@ -39,7 +40,7 @@ pub(crate) fn run_time_span(
     clock: RunClock,
     preparer: &mut Preparer,
     sampler: &mut KernelSampler<'_>,
-    journal: Option<Journal<'_>>,
+    (journal, trace): (Option<Journal<'_>>, Option<&Arc<IoRings>>),
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> TimeSpanRecord {
@@ -52,7 +53,7 @@ pub(crate) fn run_time_span(
     for worker in &plan.workers {
         observer.observe(&Event::Thread { worker, plan });
     }
-    let mut worker_threads = match WorkerThreads::start(plan, &ready, clock, journal) {
+    let mut worker_threads = match WorkerThreads::start(plan, &ready, clock, journal, trace) {
         Ok(worker_threads) => worker_threads,
         Err(error) => return failed(error),
     };

@@ -4,8 +4,10 @@
 //! last write of the group has ended. During the flush nothing of the thread is in flight: while it is in the system
 //! call it could stamp no completion.
 
+use crate::io_trace::Tracer;
 use crate::recorder::Recorder;
 use engine::{Engine, SlotId};
+use hot::clock::Clock;
 use hot::slots::Slot;
 use model::limits::{UNCOMMITTED_BYTES, uncommitted_max};
 use model::operation::Operation;
@@ -121,15 +123,24 @@ impl Flusher {
 
     /// Flushes, and begins the next group. Gives the number of writes that the flush covers; fails with the target and
     /// the kernel's reason.
-    pub(crate) fn flush<E: Engine>(&mut self, engine: &mut E) -> Result<u64, (usize, io::Error)> {
+    pub(crate) fn flush<E: Engine, C: Clock>(
+        &mut self,
+        engine: &mut E,
+        clock: &C,
+        tracer: Option<&Tracer>,
+    ) -> Result<u64, (usize, io::Error)> {
         let flush = |file: &OwnedFd| match self.call {
             FlushCall::Fdatasync => sys::file::flush(file),
             FlushCall::Fsync => sys::file::flush_all(file),
         };
         self.files.iter().try_for_each(|(index, file)| {
             engine.begin_flush(*index as u32);
+            let begun_ns = tracer.map_or(0, |_| clock.now_ns());
             let flushed = flush(file);
             engine.end_flush(flushed.is_ok());
+            if let Some(tracer) = tracer.filter(|_| flushed.is_ok()) {
+                tracer.flush(*index, self.call, (begun_ns, clock.now_ns()));
+            }
             flushed.map_err(|error| (*index, error))
         })?;
         self.issued = 0;
@@ -143,6 +154,15 @@ mod tests {
     use engine::null::NullEngine;
     use model::plan::Assignment;
 
+    /// No file is flushed.
+    struct NoClock;
+
+    impl Clock for NoClock {
+        fn now_ns(&self) -> u64 {
+            0
+        }
+    }
+
     #[test]
     fn writes_beyond_a_group_wait_for_the_next_in_the_order_of_their_drawing() {
         let plan = crate::worker_tests::plan_of(Vec::new(), Assignment::Fixed, 8).workers.remove(0);
@@ -152,7 +172,7 @@ mod tests {
         assert!(flusher.finish(&Slot::default(), 10, true) && !flusher.is_due());
         assert!(!flusher.finish(&Slot::default(), 20, false), "not counted");
         assert!(flusher.is_due() && flusher.has_held());
-        assert_eq!(flusher.flush(&mut NullEngine::new(1, Vec::new())).ok(), Some(2));
+        assert_eq!(flusher.flush(&mut NullEngine::new(1, Vec::new()), &NoClock, None).ok(), Some(2));
         assert_eq!([(); 3].map(|()| flusher.next_held()), [Some(7), Some(1), None]);
         assert!(!flusher.admits(2) && flusher.has_held() && !flusher.is_due());
     }

@@ -22,6 +22,7 @@ mod gather;
 mod in_a_row;
 mod interval_cursor;
 pub mod interval_layout;
+pub mod io_trace;
 mod io_workers;
 mod issue;
 pub mod journal;
@@ -61,6 +62,7 @@ mod written_files;
 use crate::clock::RunClock;
 use crate::create::Unprepared;
 use crate::event::StopSources;
+use crate::io_trace::IoRings;
 use crate::journal::Journal;
 use crate::kernel_sampler::KernelSampler;
 use crate::observer::{Event, Observer};
@@ -91,6 +93,8 @@ pub struct Machine<'a> {
     pub holds_latency: bool,
     /// Where the map of verified units is saved, and the logs of changes are (`--journal`).
     pub journal: Option<Journal<'a>>,
+    /// Where each I/O is put (`--trace`).
+    pub trace: Option<&'a Arc<IoRings>>,
 }
 
 /// Runs a plan. What comes from outside may end it gracefully, as the first failure ends it; later
@@ -100,7 +104,8 @@ pub fn run(plan: &Plan, machine: Machine<'_>, stop_sources: StopSources<'_>, obs
     let hold = machine.holds_latency.then(LatencyHold::acquire);
     let mut preparer = Preparer::new(machine.root);
     preparer.agreed_start_ns = stop_sources.agreed_start.map(|agreed| agreed.start_ns);
-    let mut record = run_time_spans(plan, &mut preparer, &mut sampler, machine.journal, stop_sources, observer);
+    let mut record =
+        run_time_spans(plan, &mut preparer, &mut sampler, (machine.journal, machine.trace), stop_sources, observer);
     delete::delete(plan, &mut preparer.files, observer);
     close_files(&mut preparer, &record, observer);
     // It may have come where only the flag is looked at, as while files are made.
@@ -158,7 +163,7 @@ fn run_time_spans(
     plan: &Plan,
     preparer: &mut Preparer,
     sampler: &mut KernelSampler<'_>,
-    journal: Option<Journal<'_>>,
+    (journal, trace): (Option<Journal<'_>>, Option<&Arc<IoRings>>),
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> Record {
@@ -177,7 +182,7 @@ fn run_time_spans(
         let mut result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
             observer.observe(&Event::TimeSpan { number: index + 1 });
             let plan = Arc::new(time_span.clone());
-            control::run_time_span(&plan, clock, preparer, sampler, journal, stop_sources, observer)
+            control::run_time_span(&plan, clock, preparer, sampler, (journal, trace), stop_sources, observer)
         });
         if index + 1 < plan.time_spans.len() && instead(&result).is_none() {
             preparer.files.end_writing();

@@ -4,6 +4,7 @@
 
 use crate::allowance::{Allowance, Budget};
 use crate::interval_cursor::IntervalCursor;
+use crate::io_trace::Tracer;
 use crate::phase::{Phases, Stop};
 use crate::prepare::Ready;
 use crate::recorder::Recorder;
@@ -42,6 +43,8 @@ pub(crate) struct Context {
     pub(crate) budget: Option<Arc<Budget>>,
     /// `--verify`.
     pub(crate) verification: Option<Arc<Verification>>,
+    /// `--trace`.
+    pub(crate) tracer: Option<Tracer>,
 }
 
 /// The targets of a worker, open, in the order of its plan.
@@ -229,6 +232,7 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         cursor: IntervalCursor::until(u64::MAX),
         sampling: Sampling::new(context.recorder.times_submissions()),
         flusher: None,
+        tracer: context.tracer.clone(),
         logs: Box::default(),
         now_ns: 0,
     };

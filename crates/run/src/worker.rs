@@ -8,6 +8,7 @@ use crate::allowance::Allowance;
 use crate::drain::CANCEL_NS;
 use crate::flush::Flusher;
 use crate::interval_cursor::IntervalCursor;
+use crate::io_trace::Tracer;
 use crate::logs::Log;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
@@ -61,6 +62,8 @@ pub struct Worker<E, C> {
     pub(crate) sampling: Sampling,
     /// `--fdatasync-every`.
     pub(crate) flusher: Option<Flusher>,
+    /// `--trace`.
+    pub(crate) tracer: Option<Tracer>,
     /// `--append`: by target, the files that are begun anew when they are full; empty if there are none.
     pub(crate) logs: Box<[Option<Log>]>,
 }
@@ -142,6 +145,7 @@ impl<E, C> Worker<E, C> {
             && self.submission == Submission::EachTurn
             && self.allowance.is_none()
             && self.flusher.is_none()
+            && self.tracer.is_none()
             && !self.stamps_starts
     }
 
@@ -159,9 +163,9 @@ impl<E, C> Worker<E, C> {
         self.work.iter().any(|work| work.sizes.is_some())
     }
 
-    /// True if it flushes after some writes, or begins files anew when they are full.
+    /// True if it flushes after some writes, begins files anew when they are full, or records its I/Os.
     pub(crate) fn pauses(&self) -> bool {
-        self.flusher.is_some() || self.work.iter().any(|work| work.rotates)
+        self.flusher.is_some() || self.tracer.is_some() || self.work.iter().any(|work| work.rotates)
     }
 
     /// True if it may run as [`Single`].
@@ -306,7 +310,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let Some(flusher) = &mut self.flusher else { return Ok(Turn::GoOn) };
         let failed =
             |(work, error): (usize, io::Error)| WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) };
-        let writes = flusher.flush(&mut self.engine).map_err(failed)?;
+        let writes = flusher.flush(&mut self.engine, &self.clock, self.tracer.as_ref()).map_err(failed)?;
         self.now_ns = self.clock.now_ns();
         let is_measured = self.is_measured_now();
         if let Some(flushes) = self.recorder.flushes.as_ref().filter(|_| is_measured) {
@@ -380,7 +384,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             let pushed = self.engine.push(Wait::Until { count: 1, deadline_ns: now_ns + LOOK_NS });
             self.engine.look();
-            self.engine.take(u32::MAX, |_| {});
+            let Self { engine, tracer, slots, work, .. } = self;
+            engine.take(u32::MAX, |done| {
+                let slot = &slots[done.slot as usize];
+                if let Some(tracer) = tracer.as_ref().filter(|_| done.result >= 0) {
+                    let length = work[slot.work as usize].length::<AnySizes>(slot);
+                    tracer.io(slot, length, (slot.started_ns, now_ns.max(done.ended_ns)));
+                }
+            });
             if cancelled_ns.is_none() && (pushed.is_err() || self.stop.is_cancelled()) {
                 self.engine.cancel_all();
                 cancelled_ns = Some(now_ns);

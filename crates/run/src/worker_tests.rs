@@ -92,6 +92,7 @@ fn context(plan: TimeSpanPlan) -> Context {
         rng,
         budget: None,
         verification: None,
+        tracer: None,
     }
 }
 

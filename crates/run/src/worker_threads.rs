@@ -5,6 +5,7 @@ use crate::clock::RunClock;
 use crate::drain::{Drain, Step};
 use crate::gate::{Gate, Signal};
 use crate::interval_layout::IntervalLayout;
+use crate::io_trace::{IoRings, Tracer};
 use crate::journal::Journal;
 use crate::life;
 use crate::phase::Stop;
@@ -56,6 +57,7 @@ impl WorkerThreads {
         ready: &Arc<Ready>,
         clock: RunClock,
         journal: Option<Journal<'_>>,
+        trace: Option<&Arc<IoRings>>,
     ) -> Result<Self, String> {
         let stop: Arc<Stop> = Arc::default();
         let verification = Verification::new(plan, &stop, clock, (journal, &ready.root))?.map(Arc::new);
@@ -78,7 +80,7 @@ impl WorkerThreads {
         for (index, worker) in plan.workers.iter().enumerate() {
             let rng = streams.generator(worker.seed, worker.stream);
             let mut retries = 0..START_RETRIES;
-            while let Err(error) = worker_threads.start_one(plan, ready, clock, rng.clone(), index) {
+            while let Err(error) = worker_threads.start_one(plan, ready, clock, (rng.clone(), trace), index) {
                 // A thread that has ended, such as a writer of new files, counts against limits until the kernel has
                 // released it, which may be after it was joined.
                 if error.kind() == io::ErrorKind::WouldBlock && retries.next().is_some() {
@@ -97,7 +99,7 @@ impl WorkerThreads {
         plan: &Arc<TimeSpanPlan>,
         ready: &Arc<Ready>,
         clock: RunClock,
-        rng: Rng,
+        (rng, trace): (Rng, Option<&Arc<IoRings>>),
         index: usize,
     ) -> io::Result<()> {
         let context = Context {
@@ -108,6 +110,7 @@ impl WorkerThreads {
             rng,
             budget: self.budget.clone(),
             verification: self.verification.clone(),
+            tracer: trace.map(|rings| Tracer::new(rings, plan, index)),
         };
         let (gate, notes, thread_id) = (Arc::clone(&self.gate), Arc::clone(&self.notes), Arc::new(AtomicI32::new(0)));
         let shared_id = Arc::clone(&thread_id);
@@ -249,6 +252,7 @@ mod tests {
             counts_events: false,
             holds_latency: false,
             journal: None,
+            trace: None,
         };
         let no = AtomicBool::new(false);
         let stop_sources =

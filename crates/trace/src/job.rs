@@ -53,7 +53,7 @@ impl Load {
         target.write_sizes = mix(&self.write_sizes, &[Operation::Write]);
         target.sizes = mix(&self.sizes, &Operation::WITHOUT_DATA);
         target.base_offset = Bytes(self.base_offset);
-        target.max_offset = Bytes(self.base_offset + self.target_bytes);
+        target.max_offset = Bytes(self.base_offset.saturating_add(self.target_bytes));
         target.random_percent = self.random_percent;
         target.alignment = self.alignment.filter(|_| self.random_percent > 0).map(Bytes);
         target.skew = self.skew;

@@ -84,7 +84,7 @@ impl Requests {
 
     /// When the next request is issued: when it is due and one of those in flight has completed.
     fn issue(&mut self) {
-        let busy_ns = if self.is_burst { self.now_ns + ISSUE_NS } else { self.now_ns };
+        let busy_ns = if self.is_burst { self.now_ns.saturating_add(ISSUE_NS) } else { self.now_ns };
         self.now_ns = self.pacer.due_ns().max(busy_ns);
         while let Some(&Reverse(completion_ns)) = self.completions_ns.peek()
             && (completion_ns <= self.now_ns || self.completions_ns.len() == self.outstanding)
@@ -96,9 +96,9 @@ impl Requests {
     }
 
     fn event(&mut self, action: Action, offset: u64, length: u64) -> Event {
-        let latency_ns = self.mean_latency_ns / 2 + self.rng.below(self.mean_latency_ns.max(1));
+        let latency_ns = (self.mean_latency_ns / 2).saturating_add(self.rng.below(self.mean_latency_ns.max(1)));
         if action.operation().is_some() {
-            self.completions_ns.push(Reverse(self.now_ns + latency_ns));
+            self.completions_ns.push(Reverse(self.now_ns.saturating_add(latency_ns)));
         }
         let (device, process, flags) = (0, 0, Flags::default());
         Event { issue_ns: self.now_ns, latency_ns: Some(latency_ns), device, process, offset, length, action, flags }

@@ -104,6 +104,7 @@ pub(super) fn check(request: &RunRequest, option: &FleetOption) -> Result<(), Ve
         (options.hold_latency, "--hold-latency"),
         (options.probe_host_cache, "--probe-host-cache"),
         (options.journal.is_some(), "--journal"),
+        (options.trace.is_some(), "--trace"),
         (uses_events.iter().any(|event| event.is_some()), "an event (-ys, -yf, -yr, -yp)"),
     ];
     let unusable = unusable.into_iter().filter(|(is_used, _)| *is_used);

@@ -79,6 +79,7 @@ mod streams;
 mod sweeps;
 mod system_counters;
 mod the_captured_runs;
+mod traces;
 mod typing_errors;
 mod verification;
 mod what_is_written;

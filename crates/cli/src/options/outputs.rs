@@ -3,6 +3,7 @@
 use super::own::OWN;
 use super::row::{Group, Kind, OptionRow, Repeat};
 use crate::builder::{Builder, Given};
+use crate::file_name::not_an_option;
 use crate::outputs::Form;
 use crate::request::ShortReport;
 
@@ -62,6 +63,27 @@ pub(super) const ROWS: &[OptionRow] = &[
                fields. The rules for the file are those of --json.",
         example: "--fio-json=result.fio.json",
         apply: |builder, given| output(builder, given, Form::Fio),
+        ..OUTPUT
+    },
+    OptionRow {
+        name: "--trace",
+        group: Group::Output,
+        short: "write each I/O of the run, its time, size and offset, to this file (.iotrace) for 'diskspd trace'",
+        long: "Writes all I/Os and flushes of the load, those of the warm-up and the cool-down too: target, thread, start, latency, \
+               offset, size and kind, about 10 bytes each (docs/formats/iotrace.md). 'diskspd trace show' prints their \
+               figures, 'diskspd trace replay' issues them again. The threads of the load never wait for the file: a note \
+               in the result states how many I/Os could not be written in time. Put the file on other storage than the \
+               targets. It is written under a temporary name, renamed at the end of the run, and replaces only an empty file \
+               or an earlier trace; --replace-output also replaces other files.",
+        example: "--trace=own.iotrace",
+        apply: |builder, given| {
+            not_an_option(given.value.as_ref())?;
+            if given.value.is_empty() {
+                return Err("a file name is missing".to_owned());
+            }
+            builder.options.trace = Some(given.value.into());
+            Ok(())
+        },
         ..OUTPUT
     },
     OptionRow {

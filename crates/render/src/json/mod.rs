@@ -11,8 +11,8 @@ mod schema;
 
 #[cfg(feature = "schema")]
 pub use schema::{
-    schema, schema_of_live, schema_of_live_interval, schema_of_monitor, schema_of_sweep, schema_of_written,
-    schema_of_written_monitor, schema_of_written_sweep,
+    schema, schema_of_live, schema_of_live_interval, schema_of_monitor, schema_of_sweep, schema_of_trace,
+    schema_of_written, schema_of_written_monitor, schema_of_written_sweep,
 };
 
 use layout::Layout;

@@ -6,6 +6,7 @@ use model::device_interval::WatchLine;
 use model::live::{LIVE_SCHEMA, LIVE_SCHEMA_VERSION};
 use model::result::{RESULT_SCHEMA, RESULT_SCHEMA_VERSION};
 use model::sweep::{SWEEP_SCHEMA, SWEEP_SCHEMA_VERSION, Sweep};
+use model::trace::{TRACE_SCHEMA, TRACE_SCHEMA_VERSION};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -38,6 +39,15 @@ pub fn schema_of_monitor() -> Value {
 /// The same as written.
 pub fn schema_of_written_monitor() -> Value {
     generate::<WatchLine>(SchemaSettings::draft2020_12().for_serialize(), "One line of output from diskspd monitor")
+}
+
+/// The figures of a trace, as JSON Schema (draft 2020-12).
+pub fn schema_of_trace() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = generate::<trace::figures::Document<'_>>(settings, "Output of diskspd trace show --json");
+    schema["properties"]["schema"]["const"] = json!(TRACE_SCHEMA);
+    schema["properties"]["schema_version"]["const"] = json!(TRACE_SCHEMA_VERSION);
+    schema
 }
 
 /// A line of a live stream, as JSON Schema (draft 2020-12).

@@ -39,7 +39,7 @@ pub enum TraceKind {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Reading failed.
-    #[error("input {input}: reading failed: {error}")]
+    #[error("reading failed: {error}")]
     Io {
         /// From 0.
         input: usize,
@@ -51,7 +51,7 @@ pub enum OpenError {
     NoInput,
     /// The content is of no known kind.
     #[error(
-        "input {input}: unknown content (expected: .iotrace, blktrace, blkparse, fio iolog version 2 or 3, or CSV \
+        "not a trace (expected: .iotrace, blktrace, blkparse, fio iolog version 2 or 3, or CSV \
          Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime)"
     )]
     Unknown {
@@ -94,6 +94,16 @@ pub struct TraceReader<'a> {
     window: Reorder<Event>,
     /// Stamp of the first request.
     begin_ns: Option<u64>,
+}
+
+impl OpenError {
+    /// The input that it is about, from 0.
+    pub const fn input(&self) -> usize {
+        match self {
+            Self::Io { input, .. } | Self::Unknown { input } => *input,
+            Self::NoInput | Self::SeveralInputs | Self::Format(_) => 0,
+        }
+    }
 }
 
 impl<'a> TraceReader<'a> {

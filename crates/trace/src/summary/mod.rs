@@ -4,6 +4,7 @@
 //! table of latencies per action, and bounded tables of sizes, streams, processes and outstanding requests.
 
 pub mod arrivals;
+mod course;
 mod depth;
 mod footprint;
 mod latency;
@@ -11,6 +12,7 @@ mod popularity;
 mod sequence;
 pub mod skew;
 
+pub use course::Course;
 pub use depth::Depth;
 pub use footprint::Footprint;
 pub use latency::Latencies;
@@ -130,6 +132,8 @@ pub struct Summary {
     pub skew: Option<ZipfFit>,
     /// Times of issue, without flushes.
     pub arrivals: Arrivals,
+    /// Reads and writes over time.
+    pub course: Course,
     /// Outstanding requests over time, without flushes; `None` without completions.
     pub depth: Option<Depth>,
     /// By index in the table of names.
@@ -185,6 +189,8 @@ pub struct Summarizer {
     footprint: FootprintMap,
     popularity: PopularityCounter,
     arrivals: ArrivalCounter,
+    course: Course,
+    first_ns: Option<u64>,
     depth: DepthCounter,
     devices: Vec<DeviceFigures>,
     processes: Vec<ProcessFigures>,
@@ -209,6 +215,8 @@ impl Summarizer {
         device.volume.add(event);
         if let Some(operation) = event.action.operation() {
             self.arrivals.add(event.issue_ns);
+            let first_ns = *self.first_ns.get_or_insert(event.issue_ns);
+            self.course.add(event.issue_ns.saturating_sub(first_ns), operation);
             if let Some(latency_ns) = event.latency_ns {
                 self.depth.add(event.issue_ns, latency_ns);
             }
@@ -240,6 +248,7 @@ impl Summarizer {
             skew: ZipfFit::new(&popularity, span / popularity.alignment),
             popularity,
             arrivals: self.arrivals.finish(),
+            course: self.course,
             depth: self.depth.finish(),
             devices: self.devices,
             processes: self.processes,
