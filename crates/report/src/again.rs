@@ -7,8 +7,8 @@ use model::result::RunResult;
 use model::sweep::Sweep;
 
 /// Options that only set the destination of results and live figures.
-const OUTPUTS: [&str; 8] =
-    ["--json", "--xml", "--text", "--csv", "--label", "--live-json", "--metrics", "--live-interval"];
+const OUTPUTS: [&str; 9] =
+    ["--json", "--xml", "--text", "--csv", "--trace", "--label", "--live-json", "--metrics", "--live-interval"];
 
 /// The output options without a value.
 const OUTPUT_FLAGS: [&str; 3] = ["--replace-output", "--live", "-Rxml"];

@@ -30,10 +30,12 @@ const TYPICAL_S: f64 = 60.0;
 pub fn trace(name: &str, figures: &Figures, closest: Option<&Closest>, job: Option<&str>) -> Report {
     let summary = &figures.summary;
     let answer = Answer::resting_on([], statement(summary));
-    let mut first = vec![Block::Answers { answers: vec![answer] }, Block::Table(requests(summary))];
-    first.extend(sizes(summary).map(Block::Table));
-    first.push(Block::Table(properties(summary)));
-    let mut sections = vec![Section::new("", first)];
+    let tables = [requests(summary)].into_iter().chain(sizes(summary)).map(Block::Table).collect();
+    let mut sections = vec![
+        Section::new("", vec![Block::Answers { answers: vec![answer] }]),
+        Section::new("Requests", tables),
+        Section::new("Order, places and times", vec![Block::Table(properties(summary))]),
+    ];
     sections.push(Section::new("Requests over time", charts(vec![course(summary)])));
     sections.push(Section::new("Devices and processes", owners(figures).into_iter().map(Block::Table).collect()));
     if let Some(closest) = closest {
@@ -172,7 +174,7 @@ fn statement(summary: &Summary) -> Statement {
         let latencies: Vec<String> = latencies.into_iter().flatten().collect();
         let joint = if latencies.is_empty() { "" } else { "; " };
         format!(
-            "{} were in flight on average, at most {}{joint}{}.",
+            "On average {} were in flight, at most {}{joint}{}.",
             significant(depth.mean),
             depth.max,
             latencies.join("; ")
@@ -271,7 +273,7 @@ const REGULAR_VARIATION: f64 = 0.05;
 fn arrivals_in_words(summary: &Summary) -> String {
     let arrivals = &summary.arrivals;
     match (&arrivals.bursts, arrivals.variation) {
-        (Some(bursts), _) => format!("They come in bursts: {}", bursts_in_words(bursts)),
+        (Some(bursts), _) => format!("They come in {}", bursts_in_words(bursts)),
         (None, variation) if variation < REGULAR_VARIATION => "They come at regular intervals".to_owned(),
         (None, variation) => format!(
             "They come without clear bursts (variation of the times between them: {}; 0 is regular, 1 random)",
@@ -283,7 +285,7 @@ fn arrivals_in_words(summary: &Summary) -> String {
 fn bursts_in_words(bursts: &Bursts) -> String {
     let speed = bursts.on_iops.map_or_else(|| "all at once".to_owned(), |iops| format!("at {}", rate(iops)));
     format!(
-        "{} of {} requests on average, {speed}, one each {}, with {:.0} % of the requests",
+        "{} bursts, on average of {} requests {speed} each {}; {:.0} % of the requests are in them",
         grouped(bursts.count as f64),
         significant(bursts.requests),
         latency(bursts.cycle_ns),

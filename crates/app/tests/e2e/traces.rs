@@ -77,11 +77,10 @@ fn a_trace_has_as_many_ios_of_each_kind_as_the_run_counts() {
 fn fitted(place: &Workplace, load: &str, ios: u32) -> Value {
     place.made("a.dat", "-c64M");
     let run = place.diskspd(load).args(&format!("-d600 -W0 -t1 --engine=null --max-ios={ios} --trace=t.iotrace a.dat"));
-    run.args("--replace-output").run().expect_status(0);
-    let show = place.diskspd("trace show t.iotrace --job job.toml --replace-output").run();
+    run.run().expect_status(0);
+    let show = place.diskspd("trace show t.iotrace --job job.toml").run();
     show.expect_status(0).expect_narrow().expect_stdout(&["The closest load", "popularity of offsets"]);
-    let again =
-        place.diskspd("run job.toml -W0 --engine=null --max-ios=1000 --json=r.json --replace-output a.dat").run();
+    let again = place.diskspd("run job.toml -W0 --engine=null --max-ios=1000 --json=r.json a.dat").run();
     again.expect_status(0);
     place.json::<Value>("r.json")["profile"]["time_spans"][0].clone()
 }
@@ -132,7 +131,7 @@ fn traces_of_other_tools_are_shown() {
         (both, serde_json::json!("blktrace"), 85),
         (one("loop.blkparse.txt"), serde_json::json!("blkparse"), 85),
         (one("fio-3.33.v3.iolog"), serde_json::json!({"io_log": 3}), 44),
-        (one("fio.v2.iolog"), serde_json::json!({"io_log": 2}), 9),
+        (one("fio.v2.iolog"), serde_json::json!({"io_log": 2}), 5),
         (one("msr.csv"), serde_json::json!("csv"), 4),
     ] {
         let figures = shown(&place, &files);
@@ -192,7 +191,7 @@ fn what_is_no_trace_and_what_would_be_lost_is_refused() {
 #[test]
 fn a_page_has_the_answer_and_the_course_of_the_trace() {
     let place = workplace!();
-    let run = place.diskspd("trace show --output p.html").arg(sample("loop.blkparse.txt")).run();
+    let run = place.diskspd("trace show --output p.html").arg(sample("loop.classic.txt")).run();
     run.expect_status(0);
     let page = String::from_utf8(place.content("p.html")).expect("text");
     for part in ["Requests per second", "<svg", "in flight", "fio"] {
