@@ -5,7 +5,7 @@ use super::axis::Axis;
 use super::block::{Answer, Block, Brief, Column, Report, Section, Table, Tone, Trust, charts, dash};
 use super::chart::{Absent, Chart, Marks, Series, Shown};
 use super::foreign_text::text;
-use super::quantity::{Quantity, change, grouped, latency, significant, size};
+use super::quantity::{Quantity, change, grouped, latency, significant, significant_grouped, size};
 use super::role::Role;
 use crate::words::time::utc;
 use model::operation::Operation;
@@ -44,7 +44,13 @@ pub fn trace(name: &str, figures: &Figures, closest: Option<&Closest>, job: Opti
     }
     let begun = figures.begin_unix_ns.map(|ns| utc(UnixTime(ns.into())));
     let subtitle = begun.into_iter().chain([kind(figures.kind)]).collect::<Vec<_>>().join(" · ");
-    Report::new(format!("Trace: {}", text(name)), String::new(), subtitle, brief(name, figures, job), sections)
+    Report::new(
+        format!("Trace: {}", text(name)),
+        String::new(),
+        subtitle,
+        brief(name, figures, closest.zip(job)),
+        sections,
+    )
 }
 
 fn kind(kind: TraceKind) -> String {
@@ -57,7 +63,7 @@ fn kind(kind: TraceKind) -> String {
     }
 }
 
-fn brief(name: &str, figures: &Figures, job: Option<&str>) -> Brief {
+fn brief(name: &str, figures: &Figures, job: Option<(&Closest, &str)>) -> Brief {
     let summary = &figures.summary;
     let begun = figures.begin_unix_ns.map(|ns| format!(", from {}", utc(UnixTime(ns.into()))));
     let measured = format!(
@@ -80,10 +86,16 @@ fn brief(name: &str, figures: &Figures, job: Option<&str>) -> Brief {
             "Record again while the application runs.".to_owned(),
             "diskspd trace record DEVICE -d60 --output t.iotrace".to_owned(),
         ),
-        Some(job) => (
-            "Run the closest load on the storage to be tested.".to_owned(),
-            format!("diskspd run {} TARGET", text(&quoted(job))),
-        ),
+        Some((closest, job)) => {
+            let load = &closest.fit.load;
+            let end = load.base_offset.saturating_add(load.target_bytes);
+            let next = format!(
+                "Run the closest load on the storage to be tested: a device, or a file of at least {} (diskspd -c{end} -d1 -W0 \
+                 TARGET makes one).",
+                size(end)
+            );
+            (next, format!("diskspd run {} TARGET", text(&quoted(job))))
+        }
         None => (
             "Make a job file of the closest load.".to_owned(),
             format!("diskspd trace show {} --job job.toml", text(&quoted(name))),
@@ -211,13 +223,14 @@ fn order(summary: &Summary) -> String {
 fn mix(summary: &Summary) -> String {
     let shares = Operation::ALL.into_iter().map(|operation| {
         let percent = share_percent(summary.volume(operation).requests, summary.operations());
-        (operation.plural(), percent.round())
+        (operation.plural(), percent)
     });
-    let shares: Vec<(&str, f64)> = shares.filter(|&(_, percent)| percent >= 1.0).collect();
+    let shares: Vec<(&str, f64)> = shares.filter(|&(_, percent)| percent >= 0.5).collect();
     match &shares[..] {
         [(only, _)] => (*only).to_owned(),
         several => {
-            let words: Vec<String> = several.iter().map(|(name, percent)| format!("{name} ({percent} %)")).collect();
+            let words: Vec<String> =
+                several.iter().map(|(name, percent)| format!("{name} ({} %)", significant(*percent))).collect();
             let (last, others) =
                 words.split_last().map_or_else(Default::default, |(last, rest)| (last.clone(), rest.join(", ")));
             format!("{others} and {last}")
@@ -308,7 +321,7 @@ fn requests(summary: &Summary) -> Table {
             action.name().to_owned(),
             grouped(volume.requests as f64),
             significant(share_percent(volume.requests, all)),
-            grouped(mib(volume.bytes as f64)),
+            significant_grouped(mib(volume.bytes as f64)),
             mean_bytes.unwrap_or_else(dash),
             known(found.latencies.map(|of| of.mean_ns)),
             known(found.latencies.map(|of| of.p50_ns as f64)),
@@ -453,7 +466,7 @@ fn owners(figures: &Figures) -> Vec<Table> {
         0 => String::new(),
         more => format!("{more} more, with fewer requests."),
     };
-    let amount = |bytes: u64| grouped(mib(bytes as f64));
+    let amount = |bytes: u64| significant_grouped(mib(bytes as f64));
     let of_devices = Table {
         columns: ["device", "size"]
             .map(Column::text)
