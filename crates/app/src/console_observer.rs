@@ -199,6 +199,7 @@ impl ConsoleObserver {
                 Pattern::Random { .. } => "100% random IO".to_owned(),
                 Pattern::Mixed { random_percent, .. } => format!("{random_percent}% random IO"),
                 Pattern::Append { .. } => "appending IO".to_owned(),
+                Pattern::Recorded { .. } => "IO of a trace".to_owned(),
                 Pattern::Interlocked { .. } => "interlocked sequential IO".to_owned(),
                 Pattern::Sequential { .. } | Pattern::Parallel { .. } => "sequential IO".to_owned(),
             };

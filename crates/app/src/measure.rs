@@ -4,6 +4,7 @@ use crate::console_observer::ConsoleObserver;
 use crate::foreign_file;
 use crate::interrupt::Signals;
 use crate::live::{self, LiveSinks, LiveView, Naming};
+use crate::trace::replay::TraceReading;
 use cli::RunRequest;
 use host::Root;
 use model::block_device::BlockDevice;
@@ -149,6 +150,11 @@ impl<'a> Measurement<'a> {
             devices: device_names(environments),
             interrupt: &signals.interrupted,
         };
+        let mut errors = Vec::new();
+        let reading = TraceReading::begin(profile, plan).unwrap_or_else(|error| {
+            errors.push(error);
+            None
+        });
         let mut view = LiveView::begin(observer, plan, sinks, &naming);
         let machine = Machine {
             root: &self.machine,
@@ -156,6 +162,7 @@ impl<'a> Measurement<'a> {
             counts_events: profile.tracing.is_some(),
             holds_latency: options.hold_latency,
             journal,
+            feeds: reading.as_ref().map(|reading| &*reading.feeds).unwrap_or_default(),
             trace: self.trace.as_ref(),
         };
         let sources = StopSources { agreed_start: self.agreed_start, ..stop_sources(signals, events) };
@@ -163,9 +170,11 @@ impl<'a> Measurement<'a> {
         let stream = view.finish();
         record.notes.extend(stream.as_ref().and_then(live::dropped));
         record.notes.extend(unprobed);
+        if let Some((changes, span)) = reading.map(TraceReading::end).zip(record.time_spans.first_mut()) {
+            span.replay = changes.map_err(|error| errors.push(error)).ok();
+        }
         let lost = self.trace.as_ref().map_or(0, |rings| rings.lost());
         record.notes.extend((lost > 0).then_some(Note::TraceIncomplete { ios: lost }));
-        let mut errors = Vec::new();
         for time_span in &record.time_spans {
             if let Outcome::Failed { errors: reasons } = &time_span.outcome {
                 errors.extend(reasons.iter().cloned());

@@ -26,6 +26,7 @@ mod outputs;
 mod performance_counter;
 pub mod planned_series;
 pub mod preset;
+mod replay;
 mod request;
 mod requirement;
 pub mod shell;
@@ -45,6 +46,7 @@ pub use command_line::parse_job;
 pub use fleet::{FleetOption, ServerAccess};
 pub use loaded::read_job;
 pub use outputs::{Destination, Form, Outputs};
+pub use replay::replay_request;
 pub use request::{
     Criteria, Environment, Events, JournalOption, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest,
     ShortReport, ShowRequest,

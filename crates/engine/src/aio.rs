@@ -7,6 +7,7 @@ use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait, take_from};
 use model::operation::Operation;
+use model::profile::FlushCall;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -49,6 +50,8 @@ const _: () = assert!(
 
 const OPCODE_READ: u16 = 0;
 const OPCODE_WRITE: u16 = 1;
+const OPCODE_FSYNC: u16 = 2;
+const OPCODE_FDSYNC: u16 = 3;
 const FLAG_PRIORITY: u32 = 1 << 1;
 
 /// A kernel AIO context of one thread.
@@ -206,6 +209,17 @@ impl Engine for AioEngine {
         let block = self.prepared.get_mut(slot, operation);
         block.offset = offset.cast_signed();
         self.staged.push(ptr::from_ref(block));
+    }
+
+    fn stage_flush(&mut self, slot: SlotId, file: u32, call: FlushCall) {
+        let block = ControlBlock {
+            data: u64::from(slot),
+            opcode: if call == FlushCall::Fdatasync { OPCODE_FDSYNC } else { OPCODE_FSYNC },
+            file: self.files[file as usize].as_raw_fd().cast_unsigned(),
+            ..ControlBlock::default()
+        };
+        self.prepared.set(slot, Operation::Write, block);
+        self.staged.push(ptr::from_ref(self.prepared.get(slot, Operation::Write)));
     }
 
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {

@@ -17,6 +17,7 @@ pub mod target;
 pub mod uring;
 
 use model::operation::Operation;
+use model::profile::FlushCall;
 use model::rw_flags::RwFlags;
 use std::io;
 
@@ -172,6 +173,10 @@ pub trait Engine {
         self.prepare(slot, op);
         self.stage_prepared(slot, op.operation, op.offset);
     }
+
+    /// Stages a flush of a target, which covers the writes that have completed; its result is 0. It takes the place of
+    /// the write that was prepared for the request.
+    fn stage_flush(&mut self, slot: SlotId, file: u32, call: FlushCall);
 
     /// Hands staged operations to the kernel and waits: at most one system call. A signal ends the
     /// wait without an error.

@@ -9,6 +9,7 @@ use crate::prepared::Prepared;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
+use model::profile::FlushCall;
 use std::io;
 use sys::file_mapping::{FileMapping, Persist};
 
@@ -98,6 +99,11 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
         } else {
             self.inner.stage_prepared(slot, operation, offset);
         }
+    }
+
+    fn stage_flush(&mut self, slot: SlotId, file: u32, call: FlushCall) {
+        // Pages in memory are flushed with each write (`-N`).
+        self.inner.stage_flush(slot, file, call);
     }
 
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {

@@ -4,6 +4,7 @@ use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait, take_from};
 use model::operation::Operation;
+use model::profile::FlushCall;
 use std::io;
 
 /// Every operation transfers its whole length.
@@ -47,6 +48,10 @@ impl Engine for NullEngine {
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, _: u64) {
         let result = *self.prepared.get(slot, operation);
         self.done.push(Done { slot, result, begun_ns: 0, ended_ns: 0 });
+    }
+
+    fn stage_flush(&mut self, slot: SlotId, _: u32, _: FlushCall) {
+        self.done.push(Done { slot, result: 0, begun_ns: 0, ended_ns: 0 });
     }
 
     fn push(&mut self, _: Wait) -> io::Result<Pushed> {

@@ -8,7 +8,8 @@ use crate::target;
 use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
-use rustix::fs::{FallocateFlags, fallocate};
+use model::profile::FlushCall;
+use rustix::fs::{FallocateFlags, fallocate, fdatasync, fsync};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -49,6 +50,8 @@ enum Form {
     Write,
     /// Another one, so that those with flags cost the others nothing.
     Other,
+    /// `fdatasync`, `fsync`.
+    Flush(FlushCall),
 }
 
 impl Form {
@@ -120,6 +123,12 @@ impl<C: Clock> Engine for SyncEngine<C> {
         self.operations.stage(Waiting { slot, operation, offset });
     }
 
+    fn stage_flush(&mut self, slot: SlotId, file: u32, call: FlushCall) {
+        let file = self.files[file as usize].as_raw_fd();
+        self.prepared.set(slot, Operation::Write, Call { form: Form::Flush(call), file, ..Call::NONE });
+        self.operations.stage(Waiting { slot, operation: Operation::Write, offset: 0 });
+    }
+
     #[inline]
     fn push(&mut self, _: Wait) -> io::Result<Pushed> {
         Ok(Pushed { submitted: self.operations.hand_over() })
@@ -187,6 +196,8 @@ fn transfer(call: &Call, offset: u64) -> i32 {
                 rustix::io::pwrite(file, buffer, offset)
             }
             Form::Other => call_otherwise(call, file, offset),
+            Form::Flush(FlushCall::Fdatasync) => fdatasync(file).map(|()| 0),
+            Form::Flush(FlushCall::Fsync) => fsync(file).map(|()| 0),
         };
         match result {
             Ok(bytes) => return bytes as i32,

@@ -44,6 +44,7 @@ mod other_programs;
 mod overlay;
 mod placement;
 mod processor;
+mod request_place;
 mod resolve;
 mod root;
 mod shares;
@@ -81,6 +82,7 @@ pub use placement::{
     BtrfsChunks, FileExtent, PlacementSource, device_places, device_places_from, placement, placement_from,
 };
 pub use processor::cpu_counters;
+pub use request_place::{RequestPlace, process_exists, request_place};
 pub use resolve::on_machine;
 pub use root::Root;
 pub use shares::{counts_transfers, share_counters};

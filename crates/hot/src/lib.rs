@@ -1,6 +1,6 @@
 //! Code that runs once per I/O, or decides what does.
 //!
-//! This crate imports nothing but the names of operations and laws, allocates nothing once its values are built, takes
+//! This crate imports nothing but the names of actions, operations and laws, allocates nothing once its values are built, takes
 //! no lock, prints nothing and reads no clock: time is passed in as a number.
 
 pub mod buckets;
@@ -11,6 +11,7 @@ pub mod mix;
 pub mod pace;
 pub mod rate_curve;
 pub mod reducible;
+pub mod replay;
 pub mod ring;
 pub mod rng;
 pub mod scatter;

@@ -94,7 +94,7 @@ impl BlockLatencyWatch {
     }
 }
 
-fn refused(error: &io::Error) -> String {
+pub(crate) fn refused(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
             format!("cannot attach eBPF programs to tracepoints: {error} (needs root, or CAP_BPF and CAP_PERFMON)")

@@ -4,6 +4,8 @@
 
 #[cfg(feature = "ebpf")]
 pub mod block_latency;
+#[cfg(feature = "ebpf")]
+pub mod block_requests;
 pub mod choice;
 mod counter_value;
 mod device_column;

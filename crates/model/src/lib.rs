@@ -6,8 +6,10 @@
 //! imports nothing of ours.
 
 pub mod ab;
+pub mod action;
 pub mod affinity;
 pub mod block_device;
+pub mod block_step;
 pub mod by_path;
 pub mod cache_probe;
 pub mod change;
@@ -57,6 +59,7 @@ pub mod preset;
 pub mod printable;
 pub mod profile;
 pub mod record;
+pub mod replay;
 pub mod requirement;
 pub mod result;
 pub mod rw_flags;

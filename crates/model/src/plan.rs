@@ -507,6 +507,11 @@ impl WorkerTarget {
         Shares { discard_percent, write_zeroes_percent, write_percent }
     }
 
+    /// True if its I/Os are those of a trace (`trace replay`).
+    pub const fn is_recorded(&self) -> bool {
+        matches!(self.pace, Pace::Recorded { .. })
+    }
+
     /// True if any I/O may be of this operation.
     pub const fn does(&self, operation: Operation) -> bool {
         self.shares().does(operation)
@@ -591,6 +596,11 @@ pub enum Pace {
         /// At random: the numbers of starts are exponentially distributed, `every` apart in the mean.
         is_poisson: bool,
     },
+    /// At the times of a trace (`trace replay`), or in its order.
+    Recorded {
+        /// In order, as soon as a request is free.
+        closed: bool,
+    },
     /// `-i`, `-j`.
     Burst {
         /// I/Os per burst, at least 1.
@@ -630,7 +640,10 @@ pub enum RateCurve {
 impl Pace {
     /// True if starts are intended at times that do not depend on completions.
     pub const fn is_open_loop(&self) -> bool {
-        matches!(self, Self::Rate { .. } | Self::Poisson { .. } | Self::Varying { .. })
+        matches!(
+            self,
+            Self::Rate { .. } | Self::Poisson { .. } | Self::Varying { .. } | Self::Recorded { closed: false }
+        )
     }
 }
 

@@ -14,6 +14,7 @@ mod target;
 use crate::affinity::AffinityEntry;
 use crate::engine_kind::EngineKind;
 use crate::limits::TARGETS_MAX;
+use crate::replay::Replay;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -148,6 +149,9 @@ pub struct TimeSpan {
     /// `--max-ios`, `--max-bytes`, `--max-write`: ends before its time.
     #[serde(default)]
     pub end_after: EndAfter,
+    /// The requests of a trace in place of generated ones (`diskspd trace replay`); absent = none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
     /// `--rate`: intended I/Os per second of all threads together; `None` = closed loop.
     #[serde(default)]
     pub rate_iops: Option<OfferedRate>,
@@ -199,6 +203,7 @@ impl Default for TimeSpan {
             near_device: false,
             access_times: false,
             end_after: EndAfter::default(),
+            replay: None,
             rate_iops: None,
             rate_process: None,
             flush_after_writes: None,
@@ -253,7 +258,9 @@ impl TimeSpan {
 
     /// True if the intended rate of starts varies over time.
     pub fn varies_rate(&self) -> bool {
-        self.rate_iops.is_some_and(OfferedRate::is_ramp) || matches!(self.rate_process, Some(RateProcess::Bursts(_)))
+        self.replay.is_some()
+            || self.rate_iops.is_some_and(OfferedRate::is_ramp)
+            || matches!(self.rate_process, Some(RateProcess::Bursts(_)))
     }
 
     /// Settings that results of versions before 2.3 leave out, as those versions had only one value for them; the rest

@@ -8,6 +8,7 @@ use crate::kernel_log::KernelMessage;
 use crate::note::Note;
 use crate::operation::Operation;
 use crate::packed_counts::PackedCounts;
+use crate::replay::ReplayChanges;
 use crate::units::UnixTime;
 use crate::verification::VerificationFigures;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,8 @@ pub struct TimeSpanRecord {
     pub verification: Option<VerificationFigures>,
     /// When its threads were started, in nanoseconds of `CLOCK_MONOTONIC`: times of verification count from here.
     pub verified_from_ns: u64,
+    /// Changes to the requests of a trace (`trace replay`); `None` = I/Os were generated.
+    pub replay: Option<ReplayChanges>,
     /// When it began and ended; `None` if the load did not start.
     pub timing: Option<HostTiming>,
     /// Notes for the user.
@@ -109,6 +112,8 @@ pub struct RowRecord {
     pub intervals: Vec<IntervalRecord>,
     /// Intended starts and response times; `None` in a closed loop.
     pub open_loop: Option<OpenLoopRecord>,
+    /// Requests of a trace that were issued (`trace replay`); `None` = I/Os were generated.
+    pub replay: Option<ReplayRecord>,
     /// Random offsets drawn while measuring, by stratum of the skew (`hot::skew`); empty without `--skew`.
     pub skew_draws: Vec<u64>,
     /// The first data written, warm-up included; `None` unless data that reduces is written (`--compress`, `--dedupe`).
@@ -169,6 +174,19 @@ pub struct OpenLoopRecord {
     pub delayed_by_depth: u64,
     /// Starts intended while measuring that were not made before its end.
     pub backlog: u64,
+}
+
+/// Requests of a trace that one row issued.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayRecord {
+    /// Requests issued.
+    pub issued: u64,
+    /// How late they were; empty in a closed replay.
+    pub lateness: TimesRecord,
+    /// Flushes that ended.
+    pub flushes: TimesRecord,
+    /// Requests that were late as the trace was not read fast enough; of a closed replay: waits for the trace.
+    pub delayed_by_reading: u64,
 }
 
 /// Times of some I/Os.

@@ -27,6 +27,7 @@ use crate::plan::{EffectiveDistribution, Plan};
 use crate::preset::PresetRun;
 use crate::profile::{OfferedRate, Profile, RateProcess, Reduction, Skew, StreamName};
 use crate::record::{SlowIo, WaitCounts};
+use crate::replay::ReplayFigures;
 use crate::storage_course::{CacheFigures, DeviceCourse, ShareCourse};
 use crate::targets_found::TargetsFound;
 use crate::units::UnixTime;
@@ -254,6 +255,9 @@ pub struct Measured {
     /// The trigger of the I/O starts: completions or a schedule; null = unknown.
     #[serde(default)]
     pub load_loop: Option<LoadLoop>,
+    /// How true the replay of a trace was; absent = I/Os were generated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayFigures>,
     /// Flushes; null = none were requested (`--fdatasync-every`).
     #[serde(default)]
     pub flushes: Option<FlushFigures>,

@@ -62,6 +62,9 @@ impl RwFlags {
     /// `RWF_ATOMIC`: a write reaches the device as a whole or not at all.
     pub const ATOMIC: Self = Self(0x40);
 
+    /// `RWF_DSYNC`: a write is durable when it completes. No option sets it: writes of traces have it (`trace replay`).
+    pub const DURABLE: Self = Self(0x2);
+
     /// The flags that the I/Os of a target have.
     pub fn from_target(target: &Target) -> Self {
         FLAGS.iter().filter(|flag| (flag.is_set)(target)).fold(Self::NONE, |all, flag| all | flag.flag)

@@ -23,7 +23,7 @@ pub(crate) struct Alignment {
 
 impl Alignment {
     /// Alignment of blocks, which are adjacent in one buffer and so must meet both.
-    fn block_bytes(self) -> u64 {
+    pub(crate) fn block_bytes(self) -> u64 {
         self.memory_bytes.max(self.offset_bytes)
     }
 }
@@ -63,12 +63,16 @@ pub(crate) fn check(
 /// refuses others (`blk_ioctl_discard`, `blkdev_fallocate`), after earlier ones have changed the data. False after a
 /// refusal.
 pub(crate) fn check_without_data(target: &Target, direct_io: DirectIo, findings: &mut Findings) -> bool {
-    let bytes = match direct_io {
+    let needed = Alignment { memory_bytes: 1, offset_bytes: logical_block_bytes(direct_io) };
+    met(target, needed, "--discard and --write-zeroes on a block device need", findings)
+}
+
+/// The logical block of a block device, in bytes.
+pub(crate) fn logical_block_bytes(direct_io: DirectIo) -> u64 {
+    match direct_io {
         DirectIo::Aligned { offset_bytes, .. } => u64::from(offset_bytes).max(1),
         DirectIo::Unknown | DirectIo::Unsupported => ASSUMED_BYTES_MIN,
-    };
-    let needed = Alignment { memory_bytes: 1, offset_bytes: bytes };
-    met(target, needed, "--discard and --write-zeroes on a block device need", findings)
+    }
 }
 
 /// False after a refusal of atomic writes (`--atomic`): the kernel supports only some sizes, each at a multiple of its

@@ -24,6 +24,7 @@ pub(crate) enum Shape {
     Parallel { thread_stride_bytes: u64 },
     Append { rotation: Rotation },
     Interlocked { counter: usize },
+    Recorded,
     Random { ranges: Vec<WeightedRange>, skew: Option<Skew> },
     Mixed { ranges: Vec<WeightedRange>, skew: Option<Skew>, random_percent: u32 },
 }
@@ -168,12 +169,18 @@ fn check_starts(target: &Target, area: &Area, size_bytes: u64, stride: u64, thre
 }
 
 impl Layout {
+    /// The layout of a trace's requests, whose offsets and sizes are multiples of `alignment_bytes`.
+    pub(crate) fn recorded(self, alignment_bytes: u64) -> Self {
+        Self { shape: Shape::Recorded, area: Area { alignment_bytes, ..self.area }, ..self }
+    }
+
     /// Bytes at the end of the area that no block reaches, if blocks cover everything before them.
     pub(crate) fn end_not_reached(&self, target: &Target) -> u64 {
         let stride = match self.shape {
             Shape::Append { .. } => return 0,
             Shape::Sequential { thread_stride_bytes } | Shape::Parallel { thread_stride_bytes } => thread_stride_bytes,
             Shape::Interlocked { .. } | Shape::Random { .. } | Shape::Mixed { .. } => 0,
+            Shape::Recorded => return 0,
         };
         let sizes = target.io_sizes().into_iter();
         let steps = sizes.map(|bytes| (bytes, alignment(target, bytes)));
@@ -198,6 +205,7 @@ impl Layout {
             }
             Shape::Append { rotation } => Pattern::Append { area, rotation: *rotation },
             Shape::Interlocked { counter } => Pattern::Interlocked { area, counter: *counter },
+            Shape::Recorded => Pattern::Recorded { area },
             Shape::Random { ranges, skew } => Pattern::Random { area, ranges: ranges.clone(), skew: *skew },
             Shape::Mixed { ranges, skew, random_percent } => {
                 Pattern::Mixed { area, ranges: ranges.clone(), skew: *skew, random_percent: *random_percent }

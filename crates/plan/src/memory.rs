@@ -3,6 +3,7 @@
 use crate::findings::{Findings, RefusalKind};
 use hot::counters::TallyCells;
 use hot::reducible::{SAMPLE_BLOCKS, SAMPLE_BYTES};
+use hot::replay::FEED_BYTES;
 use hot::slots::Slot;
 use model::facts::SystemFacts;
 use model::kernel_counters::DeviceCounters;
@@ -130,7 +131,8 @@ pub(crate) fn plan(workers: &[WorkerPlan], targets: &[TargetPlan], measured: &Me
         let slots = u64::from(worker.slots);
         let requests = slots * REQUEST_BYTES + slots.next_power_of_two() * RING_ENTRY_BYTES;
         let rows = worker.targets.len() as u64 * ROW_BYTES;
-        memory.threads = memory.threads.saturating_add(THREAD_BYTES + requests + rows);
+        let feeds = worker.targets.iter().filter(|target| target.is_recorded()).count() as u64 * FEED_BYTES;
+        memory.threads = memory.threads.saturating_add(THREAD_BYTES + requests + rows + feeds);
         memory.intervals = memory.intervals.saturating_add(measured.section_bytes());
         if measured.section_bytes() > 0 && worker.targets.iter().any(WorkerTarget::changes_without_data) {
             let tables = Operation::WITHOUT_DATA.len() * hot::buckets::COARSE_COUNT;

@@ -19,6 +19,9 @@ pub(crate) struct Share {
 /// A rate is kept as an exact fraction of nanoseconds per I/O, where `DiskSpd` rounds an IOPS
 /// limit down to whole bytes per millisecond (and to none at all, if it is small).
 pub(crate) fn pace(time_span: &TimeSpan, target: &Target, share: Share) -> Pace {
+    if let Some(replay) = &time_span.replay {
+        return Pace::Recorded { closed: replay.closed };
+    }
     if let Some(rate) = time_span.rate_iops {
         return open_loop(time_span, rate, share);
     }
@@ -61,7 +64,7 @@ fn open_loop(time_span: &TimeSpan, rate: OfferedRate, Share { row, rows }: Share
         (OfferedRate::Steady(iops), RateProcess::Bursts(bursts)) => {
             varying(RateCurve::Bursts { iops: iops.max(1), bursts, before_ns })
         }
-        (OfferedRate::Steady(iops), RateProcess::Constant) => Pace::Rate {
+        (OfferedRate::Steady(iops), RateProcess::Constant | RateProcess::Trace) => Pace::Rate {
             first_numerator: (u64::from(row) + 1).saturating_mul(NS_PER_S),
             interval_numerator,
             denominator: u64::from(iops.max(1)),

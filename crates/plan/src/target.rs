@@ -127,6 +127,15 @@ fn plan(
     let layout = layout::layout(target, size_bytes, threads, counters)
         .map_err(|message| findings.refuse(RefusalKind::Impossible, message))
         .ok()?;
+    let recorded_alignment = time_span.replay.as_ref().map(|_| match aligned.flatten() {
+        Some(alignment) => alignment.block_bytes(),
+        None if is_device => alignment::logical_block_bytes(standing.direct_io),
+        None => 1,
+    });
+    let layout = match recorded_alignment {
+        Some(alignment_bytes) => layout.recorded(alignment_bytes),
+        None => layout,
+    };
     let bytes = layout.end_not_reached(target);
     if bytes > 0 && layout.area.base_bytes + layout.area.size_bytes == size_bytes {
         findings.note(Note::EndNotReached { path: target.path.clone(), bytes });

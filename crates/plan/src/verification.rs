@@ -69,7 +69,7 @@ fn places(work: &WorkerTarget) -> Vec<u64> {
         Pattern::Random { ranges, .. } | Pattern::Mixed { ranges, .. } => {
             places.extend(ranges.iter().map(|range| range.start_bytes));
         }
-        Pattern::Append { .. } | Pattern::Interlocked { .. } => {}
+        Pattern::Append { .. } | Pattern::Interlocked { .. } | Pattern::Recorded { .. } => {}
     }
     for size in work.sizes.iter().flat_map(|sizes| &sizes.sizes) {
         places.extend([size.bytes, size.alignment_bytes]);

@@ -33,6 +33,7 @@ mod procedure;
 pub mod quantity;
 mod recording;
 mod repeat;
+mod replay;
 pub mod role;
 mod rpcs;
 mod run;

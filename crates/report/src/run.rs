@@ -12,6 +12,7 @@ use super::load_loop;
 use super::preset;
 use super::quantity::{Quantity, grouped, latency, significant, significant_grouped, size};
 use super::recording;
+use super::replay;
 use super::run_brief::brief;
 use super::run_brief::ended;
 use super::storage;
@@ -169,7 +170,8 @@ pub(crate) fn time_span(span: Option<&TimeSpan>, span_result: &TimeSpanResult, h
     let latency = latency.and_then(|latency| percentiles("Percentiles of latency".to_owned(), latency));
     let tables: Vec<Block> =
         tables_of_options(span_result, measured).into_iter().chain(latency).map(Block::Table).collect();
-    let tables: Vec<Block> = tables.into_iter().chain(details(span, span_result, measured)).collect();
+    let replay = replay::blocks(span, measured);
+    let tables: Vec<Block> = replay.into_iter().chain(tables).chain(details(span, span_result, measured)).collect();
     if !tables.is_empty() {
         sections.push(Section::new("Tables", tables));
     }
@@ -235,7 +237,8 @@ pub fn beside_diskspd(span: Option<&TimeSpan>, span_result: &TimeSpanResult, has
     let verification = kinds::verification(span_result).into_iter().flatten();
     let Some(measured) = &span_result.measured else { return verification.collect() };
     let tables = kinds::streams(measured).into_iter().chain(tables_of_options(span_result, measured));
-    let blocks: Vec<Block> = tables.map(Block::Table).chain(verification).collect();
+    let blocks = replay::blocks(span, measured).into_iter().chain(tables.map(Block::Table)).chain(verification);
+    let blocks: Vec<Block> = blocks.collect();
     if has_details {
         let none = || no_intervals(measured).map(|words| Block::notes([words]));
         let intervals = intervals::table(measured).map(Block::Table).or_else(none);

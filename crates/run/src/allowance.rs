@@ -55,7 +55,12 @@ impl Budget {
     /// The budget of `workers` threads; `None` if nothing is limited. `control_thread` is woken
     /// when it is used up.
     pub(crate) fn new(limits: EndAfter, workers: usize, control_thread: i32) -> Option<Self> {
-        (limits != EndAfter::default()).then(|| Self {
+        (limits != EndAfter::default()).then(|| Self::within(limits, workers, control_thread))
+    }
+
+    /// The same, whether anything is limited or not: `workers` end by themselves.
+    pub(crate) fn within(limits: EndAfter, workers: usize, control_thread: i32) -> Self {
+        Self {
             ios: Pool::new(limits.ios, workers),
             bytes: Pool::new(limits.bytes, workers),
             written_bytes: Pool::new(limits.written_bytes, workers),
@@ -63,7 +68,7 @@ impl Budget {
             ended_ns: AtomicU64::new(0),
             used_up: AtomicBool::new(false),
             control_thread,
-        })
+        }
     }
 
     /// True once all threads have ended because nothing was left for them.

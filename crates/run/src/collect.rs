@@ -3,7 +3,7 @@
 use crate::interval_cursor::Phase;
 use crate::recorder::Recorder;
 use crate::row::Row;
-use crate::shape::{AnySizes, Shape};
+use crate::shape::Shape;
 use crate::size_cells::SizeCell;
 use crate::work::{Assigner, Work};
 use crate::worker::{Sampling, Worker, WorkerError};
@@ -90,7 +90,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             stop,
             ..
         } = self;
-        let tracer = tracer.as_ref().filter(|_| S::PAUSES);
+        let tracer = tracer.as_ref().filter(|_| S::PAUSES || S::REPLAYS);
         let (recorder, rows) = (&**recorder, &*recorder.rows);
         // The only request starts anew at the stamp with which it came back.
         let waits_count = self.waits_count && !E::STAMPS && !S::IS_SINGLE;
@@ -120,7 +120,26 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 sampling.finish(begun_ns, ended_ns, is_measured && done.result >= 0, recorder);
             }
             // Blocks are below 2 GiB (`limits::TRANSFER_BYTES_MAX`), so no error looks like a length.
-            let length = work.length::<S>(slot);
+            if S::REPLAYS
+                && let Some(call) = work.flush_call(done.slot)
+            {
+                if let Some(replaying) = &mut work.replaying {
+                    replaying.end_flush();
+                }
+                if done.result < 0 {
+                    failed = failed.or(Some(done));
+                    return;
+                }
+                if let Some(tracer) = tracer {
+                    tracer.flush(at, call, (begun_ns, ended_ns));
+                }
+                if let Some(cells) = row.replay.as_ref().filter(|_| counts) {
+                    cells.record_flush(ended_ns.saturating_sub(begun_ns));
+                }
+                give_back::<S>(assigner, work, slot.work, done.slot);
+                return;
+            }
+            let length = work.length::<S>(done.slot, slot);
             if done.result.cast_unsigned() != length && !is_whole(slot.operation, done.result) {
                 if done.result <= 0 {
                     if E::VERIFIES && slot.operation == Operation::Read && is_unreadable(done.result.wrapping_neg()) {
@@ -143,11 +162,16 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 tracer.io(slot, length, (issue_ns, ended_ns));
             }
             if counts {
+                if S::REPLAYS {
+                    row.record_length(slot.operation, length);
+                }
                 let latency_ns = ended_ns.saturating_sub(begun_ns);
                 let size = row.sizes.as_ref().filter(|_| S::HAS_SIZES).map(|sizes| sizes.cell(slot));
                 counters::record(size.map_or_else(|| row.tally(slot.operation), |size| &size.current), latency_ns);
                 if is_measured && let Some(latencies) = &recorder.latencies {
-                    latencies.tables(row, slot.operation).of_size(size).record(slot, latency_ns, ended_ns);
+                    let of_length = if S::REPLAYS { length } else { 0 };
+                    let tables = latencies.tables(row, slot.operation).of_size(size).of_length(of_length);
+                    tables.record(slot, latency_ns, ended_ns);
                 }
             }
             if is_accounted {
@@ -172,13 +196,13 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     #[cold]
     pub(crate) fn trouble(&self, done: &Done) -> WorkerError {
         let slot = &self.slots[done.slot as usize];
-        WorkerError::Io {
-            work: slot.work as usize,
-            operation: slot.operation,
-            offset: slot.offset,
-            length: u64::from(self.work[slot.work as usize].length::<AnySizes>(slot)),
-            errno: -done.result,
+        let (at, errno) = (slot.work as usize, -done.result);
+        let work = &self.work[at];
+        if work.flush_call(done.slot).is_some() {
+            return WorkerError::Flush { work: at, errno };
         }
+        let length = work.length_of_any(done.slot, slot);
+        WorkerError::Io { work: at, operation: slot.operation, offset: slot.offset, length: u64::from(length), errno }
     }
 }
 

@@ -1,12 +1,12 @@
 //! The control thread's part of a timespan: phases, CPU times, live results, and the end.
 
+use crate::Machine;
 use crate::clock::RunClock;
 use crate::counter_readings::CounterReadings;
 use crate::drain::{self, Drain};
 use crate::event::{self, StopSources, TICK_NS, Wait};
 use crate::gate::{LockedMemory, Readiness, Signal};
 use crate::gather;
-use crate::io_trace::IoRings;
 use crate::io_workers::IoWorkers;
 use crate::journal::Journal;
 use crate::kernel_sampler::{self, KernelSample, KernelSampler};
@@ -23,6 +23,7 @@ use model::host_timing::HostTiming;
 use model::live::{LiveCounts, LivePhase};
 use model::note::Note;
 use model::plan::TimeSpanPlan;
+use model::profile::EndAfter;
 use model::record::{CpuTimes, Outcome, ThreadRecord, TimeSpanRecord};
 use model::units::counted;
 use std::sync::{Arc, PoisonError};
@@ -40,12 +41,13 @@ pub(crate) fn run_time_span(
     clock: RunClock,
     preparer: &mut Preparer,
     sampler: &mut KernelSampler<'_>,
-    (journal, trace): (Option<Journal<'_>>, Option<&Arc<IoRings>>),
+    machine: Machine<'_>,
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> TimeSpanRecord {
     let failed =
         |error| TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() };
+    let journal = machine.journal;
     let ready = match preparer.prepare(plan, stop_sources.interrupt, observer) {
         Ok(ready) => Arc::new(ready),
         Err(unprepared) => return unprepared.record(observer),
@@ -53,7 +55,7 @@ pub(crate) fn run_time_span(
     for worker in &plan.workers {
         observer.observe(&Event::Thread { worker, plan });
     }
-    let mut worker_threads = match WorkerThreads::start(plan, &ready, clock, journal, trace) {
+    let mut worker_threads = match WorkerThreads::start(plan, &ready, clock, machine) {
         Ok(worker_threads) => worker_threads,
         Err(error) => return failed(error),
     };
@@ -470,7 +472,7 @@ fn record(
         }
     };
     let used_up = worker_threads.budget.as_ref().is_some_and(|budget| budget.is_used_up());
-    if used_up {
+    if used_up && plan.end_after != EndAfter::default() {
         notes.push(Note::EndedByLimit { limits: plan.end_after });
     }
     let corrupt = worker_threads.verification.as_ref().and_then(|verification| verification.ended_by());

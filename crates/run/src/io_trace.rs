@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Records of all rings together: 128 MiB.
 const RECORDS_MAX: usize = 4 << 20;
 
+/// Words of a record.
+const RECORD_WORDS: usize = 4;
+
 /// Records of a ring.
 const RECORDS: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 16;
 
@@ -39,7 +42,7 @@ pub struct TracedIo {
 #[derive(Debug)]
 pub struct IoRings {
     /// By index of the worker in its timespan.
-    rings: Box<[Ring]>,
+    rings: Box<[Ring<RECORD_WORDS>]>,
     /// Targets of all timespans, each once, with its size in bytes.
     targets: Vec<(PathBuf, u64)>,
 }
@@ -66,7 +69,9 @@ impl IoRings {
     /// Takes what was put in so far, by thread, in order of completion; one thread at a time may.
     pub fn take(&self, mut each: impl FnMut(TracedIo)) {
         for (thread, ring) in (0..).zip(&self.rings) {
-            ring.take(|record| each(decode(thread, record)));
+            // No more than it holds, so that one thread does not keep the others waiting.
+            let records = std::iter::from_fn(|| ring.take()).take(*RECORDS.end());
+            records.for_each(|record| each(decode(thread, record)));
         }
     }
 
@@ -80,7 +85,7 @@ impl IoRings {
 const FDATASYNC: u64 = Operation::COUNT as u64;
 const FSYNC: u64 = FDATASYNC + 1;
 
-fn decode(thread: u32, [issue_ns, latency_ns, offset, rest]: hot::ring::Record) -> TracedIo {
+fn decode(thread: u32, [issue_ns, latency_ns, offset, rest]: [u64; RECORD_WORDS]) -> TracedIo {
     let operation = match rest >> 32 & 0xFF {
         FDATASYNC => Err(FlushCall::Fdatasync),
         FSYNC => Err(FlushCall::Fsync),

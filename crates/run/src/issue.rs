@@ -5,11 +5,10 @@ use crate::flush::Flusher;
 use crate::open_loop::Starts;
 use crate::shape::{AnySizes, Shape};
 use crate::submission::Built;
-use crate::work::{Assigner, Refill, Work};
+use crate::work::{Assigner, Work};
 use crate::worker::Worker;
 use engine::{Engine, Op, SlotId, Start};
 use hot::clock::Clock;
-use hot::fill;
 use hot::mix::Mix;
 use hot::rng::Rng;
 use hot::sizes::{SizedNext, SizedStream};
@@ -79,6 +78,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Starts the operations that have a free request and are due, as many as a turn may. Gives the time at which
     /// the next one is due, if requests are free and none may start yet.
     pub(crate) fn issue<S: Shape>(&mut self, now_ns: u64) -> Option<u64> {
+        if S::REPLAYS {
+            return self.issue_recorded(now_ns);
+        }
         if S::PAUSES {
             self.issue_held(now_ns);
         }
@@ -184,7 +186,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let slot = &mut parts.slots[id as usize];
             slot.started_ns = now_ns;
             let (slot, work) = (*slot, &mut work[slot.work as usize]);
-            parts.stage::<AnySizes>(work, id, (slot.operation, slot.offset, work.length::<AnySizes>(&slot)));
+            parts.stage::<AnySizes>(work, id, (slot.operation, slot.offset, work.length::<AnySizes>(id, &slot)));
         }
     }
 }
@@ -314,17 +316,7 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     #[inline(never)]
     fn start_unprepared(&mut self, work: &mut Work, id: SlotId, operation: Operation, offset: u64, length: u32) {
         let op = Op { offset, length, ..work.op(id - work.first_slot, operation, self.rng) };
-        if op.operation == Operation::Write
-            && let Some(refill) = &mut work.refill
-        {
-            match refill {
-                Refill::Random => self.engine.fill(&op, |part, _| fill::random(part, self.rng)),
-                Refill::Reducible(content, sample) if sample.has_room() => self.engine.fill(&op, |part, _| {
-                    content.fill(part, self.rng);
-                    sample.take(part);
-                }),
-                Refill::Reducible(content, _) => self.engine.fill(&op, |part, _| content.fill(part, self.rng)),
-            };
+        if op.operation == Operation::Write && work.fill(self.engine, self.rng, &op) {
             // Making the content is not part of the I/O.
             self.slots[id as usize].started_ns = self.clock.now_ns();
         }

@@ -36,6 +36,7 @@ mod pause;
 pub mod phase;
 mod prepare;
 pub mod recorder;
+mod replaying;
 pub mod row;
 mod run_log;
 mod saturation;
@@ -68,6 +69,7 @@ use crate::kernel_sampler::KernelSampler;
 use crate::observer::{Event, Observer};
 use crate::prepare::Preparer;
 use host::Root;
+use hot::replay::Feed;
 use model::environment::TargetEnvironment;
 use model::note::Note;
 use model::plan::Plan;
@@ -93,6 +95,8 @@ pub struct Machine<'a> {
     pub holds_latency: bool,
     /// Where the map of verified units is saved, and the logs of changes are (`--journal`).
     pub journal: Option<Journal<'a>>,
+    /// Requests of a trace, by thread (`trace replay`); empty = I/Os are generated.
+    pub feeds: &'a [Arc<Feed>],
     /// Where each I/O is put (`--trace`).
     pub trace: Option<&'a Arc<IoRings>>,
 }
@@ -104,8 +108,7 @@ pub fn run(plan: &Plan, machine: Machine<'_>, stop_sources: StopSources<'_>, obs
     let hold = machine.holds_latency.then(LatencyHold::acquire);
     let mut preparer = Preparer::new(machine.root);
     preparer.agreed_start_ns = stop_sources.agreed_start.map(|agreed| agreed.start_ns);
-    let mut record =
-        run_time_spans(plan, &mut preparer, &mut sampler, (machine.journal, machine.trace), stop_sources, observer);
+    let mut record = run_time_spans(plan, &mut preparer, &mut sampler, machine, stop_sources, observer);
     delete::delete(plan, &mut preparer.files, observer);
     close_files(&mut preparer, &record, observer);
     // It may have come where only the flag is looked at, as while files are made.
@@ -163,7 +166,7 @@ fn run_time_spans(
     plan: &Plan,
     preparer: &mut Preparer,
     sampler: &mut KernelSampler<'_>,
-    (journal, trace): (Option<Journal<'_>>, Option<&Arc<IoRings>>),
+    machine: Machine<'_>,
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> Record {
@@ -182,7 +185,7 @@ fn run_time_spans(
         let mut result = record.time_spans.last().and_then(instead).unwrap_or_else(|| {
             observer.observe(&Event::TimeSpan { number: index + 1 });
             let plan = Arc::new(time_span.clone());
-            control::run_time_span(&plan, clock, preparer, sampler, (journal, trace), stop_sources, observer)
+            control::run_time_span(&plan, clock, preparer, sampler, machine, stop_sources, observer)
         });
         if index + 1 < plan.time_spans.len() && instead(&result).is_none() {
             preparer.files.end_writing();

@@ -21,7 +21,7 @@ use model::affinity;
 use model::engine_kind::EngineKind;
 use model::note::Note;
 use model::operation::Operation;
-use model::plan::WorkerPlan;
+use model::plan::{WorkerPlan, WorkerTarget};
 use model::record::CpuWait;
 use model::units::Bytes;
 use std::io;
@@ -37,6 +37,10 @@ pub(crate) fn live(
     notes: &Mutex<Vec<Note>>,
 ) -> Result<(), String> {
     let at = |message: String| format!("thread {}: {message}", plan.thread);
+    // Its pattern says nothing without the trace.
+    if context.feed.is_none() && plan.targets.iter().any(WorkerTarget::is_recorded) {
+        return Err(at("there is no trace to replay".to_owned()));
+    }
     if let Some(cpu) = plan.cpu {
         sys::thread::bind_to_cpu(cpu).map_err(|error| at(format!("cannot run on CPU {cpu}: {error}")))?;
     }

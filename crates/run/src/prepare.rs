@@ -351,7 +351,7 @@ fn preserves(fill: Fill, work: &WorkerTarget) -> bool {
                 Pattern::Random { ranges, .. } | Pattern::Mixed { ranges, .. } => {
                     ranges.iter().fold(0, |bits, range| bits | range.start_bytes)
                 }
-                Pattern::Append { .. } | Pattern::Interlocked { .. } => 0,
+                Pattern::Append { .. } | Pattern::Interlocked { .. } | Pattern::Recorded { .. } => 0,
             };
             let sizes = work.sizes.iter().flat_map(|sizes| &sizes.sizes);
             let sizes = sizes.fold(0, |bits, size| bits | size.bytes | size.alignment_bytes);

@@ -14,7 +14,7 @@ use hot::buckets::{self, Buckets};
 use hot::counters::{self, Counter, TallyCells, TallyValues};
 use hot::slots::Slot;
 use hot::slowest::Slowest;
-use model::limits::{COMMIT_WRITES_MAX, SLOWEST_IOS};
+use model::limits::{COMMIT_WRITES_MAX, SLOWEST_IOS, TARGETS_MAX};
 use model::live::{LivePhase, LiveRow, LiveTally};
 use model::operation::{ByOperation, Operation};
 use model::plan::{TimeSpanPlan, WorkerPlan};
@@ -124,13 +124,15 @@ pub(crate) struct LatencyTables<'a> {
     /// `-L`: of the size, where there are several.
     size: Option<&'a Histogram>,
     slowest: &'a Slowest,
+    /// Bytes of the I/O, if they differ from I/O to I/O; 0 = as the size says.
+    length: u32,
 }
 
 impl LatencyCells {
     #[inline]
     pub(crate) fn tables<'a>(&'a self, row: &'a Row, operation: Operation) -> LatencyTables<'a> {
         let (coarse, fine) = (self.sections.histogram(operation), row.buckets_of(operation));
-        LatencyTables { coarse, fine, size: None, slowest: &self.slowest }
+        LatencyTables { coarse, fine, size: None, slowest: &self.slowest, length: 0 }
     }
 }
 
@@ -139,6 +141,12 @@ impl<'a> LatencyTables<'a> {
     #[inline]
     pub(crate) fn of_size(self, size: Option<&'a SizeCell>) -> Self {
         Self { size: size.and_then(|size| size.histogram.as_deref()), ..self }
+    }
+
+    /// The same, of an I/O of a trace.
+    #[inline]
+    pub(crate) fn of_length(self, length: u32) -> Self {
+        Self { length, ..self }
     }
 
     /// Counts the latency of an I/O that ended at `ended_ns`, and keeps it if it is one of the slowest.
@@ -154,7 +162,10 @@ impl<'a> LatencyTables<'a> {
         }
         if self.slowest.wants(latency_ns) {
             let Slot { work, operation, size, offset, .. } = *slot;
-            let tag = u64::from(work) << (2 * TAG_BITS) | u64::from(size) << TAG_BITS | operation.index() as u64;
+            let tag = u64::from(self.length) << LENGTH_BIT
+                | u64::from(work) << (2 * TAG_BITS)
+                | u64::from(size) << TAG_BITS
+                | operation.index() as u64;
             self.slowest.keep(hot::slowest::SlowIo { latency_ns, ended_ns, offset, tag });
         }
     }
@@ -163,6 +174,8 @@ impl<'a> LatencyTables<'a> {
 /// Bits of the tag of a slow I/O that say what it did, and then its size; those above are the number of its row.
 const TAG_BITS: u32 = 8;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
+/// Above them, the bytes of an I/O of a trace. A thread has at most [`TARGETS_MAX`] rows.
+const LENGTH_BIT: u32 = 2 * TAG_BITS + TARGETS_MAX.ilog2();
 
 /// `-L` in a closed loop: times of a sample of I/Os before and after their submission.
 #[derive(Debug)]
@@ -356,11 +369,12 @@ impl Recorder {
             let intervals = row.interval_records(self.place.interval.get());
             let [read, write] = Operation::TRANSFERS.map(|operation| row.direction_record(operation));
             let open_loop = row.open_loop.as_ref().map(OpenLoopCells::record);
+            let replay = row.replay.as_ref().map(|cells| cells.to_record());
             let others = row.other_records();
             let sizes = row.size_records();
             let skew_draws = row.skew.as_ref().map(SkewCells::draws).unwrap_or_default();
             let written = row.written();
-            RowRecord { thread, target, read, write, others, sizes, intervals, open_loop, skew_draws, written }
+            RowRecord { thread, target, read, write, others, sizes, intervals, open_loop, replay, skew_draws, written }
         };
         self.rows.iter().map(record).collect()
     }
@@ -413,7 +427,7 @@ impl Recorder {
         let kept = self.latencies.as_ref().map(|latencies| latencies.slowest.kept()).unwrap_or_default();
         let of = |kept: hot::slowest::SlowIo| {
             // The tag that `LatencyCells::record` made.
-            let row = self.rows.get((kept.tag >> (2 * TAG_BITS)) as usize)?;
+            let row = self.rows.get((kept.tag >> (2 * TAG_BITS)) as usize & (TARGETS_MAX - 1))?;
             let operation = Operation::ALL.get((kept.tag & TAG_MASK) as usize)?;
             Some(SlowIo {
                 ended_at_ns: kept.ended_ns.saturating_sub(measure_ns),
@@ -423,7 +437,10 @@ impl Recorder {
                 is_write: *operation == Operation::Write,
                 operation: Some(*operation),
                 offset_bytes: kept.offset,
-                size_bytes: row.size_bytes((kept.tag >> TAG_BITS & TAG_MASK) as usize),
+                size_bytes: match kept.tag >> LENGTH_BIT {
+                    0 => row.size_bytes((kept.tag >> TAG_BITS & TAG_MASK) as usize),
+                    length => length,
+                },
             })
         };
         kept.into_iter().filter_map(of).collect()

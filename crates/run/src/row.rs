@@ -1,5 +1,6 @@
 //! One worker's work on one target, as it counts it.
 
+use crate::replaying::ReplayCells;
 use crate::size_cells::SizeCells;
 use crate::skew::{SkewCells, SkewTables};
 use crate::times::{Times, tally};
@@ -12,6 +13,7 @@ use model::live::LiveTally;
 use model::operation::{ByOperation, Operation};
 use model::plan::{TimeSpanPlan, WorkerTarget};
 use model::record::{DirectionRecord, IntervalRecord, OpenLoopRecord, OperationRecord, SizeRecord, WrittenSample};
+use model::replay::REQUEST_BYTES_MAX;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use sys::mapping::{untouched_cells, untouched_table};
@@ -40,6 +42,8 @@ pub struct Row {
     pub(crate) sizes: Option<SizeCells>,
     /// `None` in a closed loop.
     pub(crate) open_loop: Option<OpenLoopCells>,
+    /// `None` unless the requests of a trace are issued.
+    pub(crate) replay: Option<Box<ReplayCells>>,
     /// `None` without `--skew`.
     pub(crate) skew: Option<SkewCells>,
     /// The beginning of what was written, when the worker has ended.
@@ -70,7 +74,7 @@ impl Row {
             |operation| (plan.measure_latency && target.does(operation)).then(|| Buckets::new(untouched_table()));
         Self {
             target: target.target,
-            block_bytes: target.block_bytes,
+            block_bytes: if target.is_recorded() { REQUEST_BYTES_MAX } else { target.block_bytes },
             current: ByOperation::default(),
             sum: ByOperation::default(),
             intervals: untouched_cells(intervals.saturating_mul(INTERVAL_CELLS)),
@@ -79,6 +83,7 @@ impl Row {
             others: ByOperation::new(|operation| !operation.transfers_data() && target.does(operation)),
             sizes: target.sizes.as_ref().map(|sizes| SizeCells::new(sizes, target, plan.measure_latency)),
             open_loop: target.pace.is_open_loop().then(OpenLoopCells::new),
+            replay: target.is_recorded().then(|| Box::new(ReplayCells::new())),
             skew: SkewCells::new(target, tables),
             written: OnceLock::new(),
         }
@@ -139,6 +144,12 @@ impl Row {
         if let Some(sizes) = &self.sizes {
             sizes.cell(slot).missing_bytes.add(missing_bytes);
         }
+    }
+
+    /// The I/O that is being counted is a request of a trace with this length: bytes are counted as what it lacks of the
+    /// largest.
+    pub(crate) fn record_length(&self, operation: Operation, length: u32) {
+        self.short[operation].missing_bytes.add(REQUEST_BYTES_MAX.saturating_sub(length.into()));
     }
 
     /// Transfers shorter than the block, of the measurement once it has begun.

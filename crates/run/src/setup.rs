@@ -19,6 +19,7 @@ use engine::mapped::MappedTarget;
 use engine::target::{self, Opened};
 use hot::clock::Clock;
 use hot::fill;
+use hot::replay::Feed;
 use hot::rng::Rng;
 use hot::slots::Slot;
 use model::operation::Operation;
@@ -41,6 +42,8 @@ pub(crate) struct Context {
     pub(crate) rng: Rng,
     /// `None` = nothing is limited.
     pub(crate) budget: Option<Arc<Budget>>,
+    /// The requests of a trace for the thread; `None` = I/Os are generated.
+    pub(crate) feed: Option<Arc<Feed>>,
     /// `--verify`.
     pub(crate) verification: Option<Arc<Verification>>,
     /// `--trace`.
@@ -207,17 +210,19 @@ pub(crate) fn assemble<E: Engine, C: Clock>(
         slots[own.start as usize..own.end as usize].iter_mut().for_each(|slot| slot.work = index as u32);
         next_slot = own.end;
         let skew = context.recorder.rows[index].skew.as_ref().map(|cells| cells.source(plan.seed));
-        work::new(target, index as u32, own, *buffers, (counters, skew), &mut rng)
+        work::new(target, index as u32, own, *buffers, (counters, skew, context.feed.clone()), &mut rng)
     };
     let work: Box<[_]> = plan.targets.iter().zip(layout).enumerate().map(&mut make).collect();
-    let paced = work.iter().any(|work| work.pacer.is_limited());
+    let open_loop = plan.targets.iter().any(|target| target.pace.is_open_loop());
+    let paced = open_loop || work.iter().any(|work| work.pacer.is_limited());
+    let waits_for_trace = plan.targets.iter().any(WorkerTarget::is_recorded);
     let mut worker = Worker {
         engine,
         clock,
         paced,
-        stamps_starts: paced || plan.engine.ring.is_some_and(|ring| ring.submission_polling),
+        stamps_starts: paced || waits_for_trace || plan.engine.ring.is_some_and(|ring| ring.submission_polling),
         waits_count: false, // until it starts
-        open_loop: plan.targets.iter().any(|target| target.pace.is_open_loop()),
+        open_loop,
         submission: Submission::new(plan, context.plan.measure_latency || context.plan.intervals.is_some()),
         allowance: context.budget.clone().map(Allowance::new),
         spread: Spread::new(plan, paced),

@@ -12,6 +12,8 @@ pub(crate) trait Shape {
     const HAS_SIZES: bool = false;
     /// The thread stops now and then: to flush after some writes, or to begin a full file anew.
     const PAUSES: bool = false;
+    /// I/Os are those of a trace.
+    const REPLAYS: bool = false;
 }
 
 /// Any load.
@@ -20,6 +22,8 @@ pub(crate) struct Any;
 pub(crate) struct AnySizes;
 /// Any load whose thread stops now and then, with sizes or without.
 pub(crate) struct Pausing;
+/// The requests of a trace.
+pub(crate) struct Recorded;
 /// A plain one.
 pub(crate) struct Plain;
 /// A plain one but for I/Os of several sizes.
@@ -43,6 +47,12 @@ impl Shape for Pausing {
     const IS_SINGLE: bool = false;
     const HAS_SIZES: bool = true;
     const PAUSES: bool = true;
+}
+
+impl Shape for Recorded {
+    const IS_PLAIN: bool = false;
+    const IS_SINGLE: bool = false;
+    const REPLAYS: bool = true;
 }
 
 impl Shape for Plain {

@@ -10,6 +10,7 @@ use hot::clock::Clock;
 use model::corruption::{CorruptionClass, is_unreadable};
 use model::operation::Operation;
 use model::plan::{Content, TimeSpanPlan, WorkerPlan};
+use model::profile::FlushCall;
 use std::io;
 use std::sync::Arc;
 use verify::check::{Expected, Verdict};
@@ -281,6 +282,11 @@ impl<E: Engine, C: Clock> Engine for Verifying<E, C> {
     fn set_length(&mut self, slot: SlotId, operation: Operation, length: u32) {
         self.prepared(slot, operation).length = length;
         self.engine.set_length(slot, operation, length);
+    }
+
+    fn stage_flush(&mut self, slot: SlotId, file: u32, call: FlushCall) {
+        // Loads that are verified flush by themselves (`Flusher`).
+        self.engine.stage_flush(slot, file, call);
     }
 
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {

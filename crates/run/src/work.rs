@@ -1,13 +1,17 @@
 //! What a worker does to one target: its stream, mix, pace, content and free requests.
 
 use crate::allowance::writes_media;
+use crate::replaying::Replaying;
 use crate::saturation::Saturation;
-use crate::shape::Shape;
-use engine::Op;
+use crate::shape::{AnySizes, Recorded, Shape};
+use engine::{Engine, Op, SlotId};
+use hot::clock::Clock;
+use hot::fill;
 use hot::mix::Mix;
 use hot::pace::Pacer;
 use hot::rate_curve::Curve;
 use hot::reducible::{Reducible, Sample};
+use hot::replay::{Feed, Request};
 use hot::rng::Rng;
 use hot::sizes::{Places, SizeTable, SizedStream, Walk};
 use hot::skew::Skewed;
@@ -18,7 +22,7 @@ use model::operation::{ByOperation, Operation};
 use model::plan::{
     Area, Assignment, Content, Pace, Pattern, SizePlan, SizesPlan, WeightedRange, WorkerPlan, WorkerTarget,
 };
-use model::profile::IoPriority;
+use model::profile::{FlushCall, IoPriority};
 use model::rw_flags::RwFlags;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -37,6 +41,8 @@ pub(crate) struct Work {
     pub(crate) block: u32,
     /// What is drawn in place of offsets from `stream`; `None` = all I/Os have one size.
     pub(crate) sizes: Option<SizedStream>,
+    /// The requests of a trace, in place of all that is drawn; `None` = I/Os are generated.
+    pub(crate) replaying: Option<Box<Replaying>>,
     /// The engine's number of the open target.
     pub(crate) file: u32,
     /// Its requests are numbered from here: 0 where requests belong to no target.
@@ -95,11 +101,61 @@ pub(crate) struct Source {
 impl Work {
     /// How much the operation of a request transfers that began last.
     #[inline]
-    pub(crate) fn length<S: Shape>(&self, slot: &Slot) -> u32 {
-        match &self.sizes {
-            Some(sizes) if S::HAS_SIZES => sizes.bytes(slot.size),
+    pub(crate) fn length<S: Shape>(&self, id: SlotId, slot: &Slot) -> u32 {
+        match (&self.sizes, &self.replaying) {
+            (_, Some(replaying)) if S::REPLAYS => replaying.length(id - self.first_slot),
+            (Some(sizes), _) if S::HAS_SIZES => sizes.bytes(slot.size),
             _ => self.block,
         }
+    }
+
+    /// The same, for any worker; asked for rarely.
+    pub(crate) fn length_of_any(&self, id: SlotId, slot: &Slot) -> u32 {
+        match &self.replaying {
+            Some(_) => self.length::<Recorded>(id, slot),
+            None => self.length::<AnySizes>(id, slot),
+        }
+    }
+
+    /// The call, if the operation of a request is a flush, of a trace.
+    #[inline]
+    pub(crate) fn flush_call(&self, id: SlotId) -> Option<FlushCall> {
+        self.replaying.as_ref()?.flush_call(id - self.first_slot)
+    }
+
+    /// Hands a request of a trace to the engine, with its content; gives when that was made, if it was.
+    pub(crate) fn stage_recorded<E: Engine, C: Clock>(
+        &mut self,
+        engine: &mut E,
+        clock: &C,
+        rng: &mut Rng,
+        id: SlotId,
+        request: &Request,
+    ) -> Option<u64> {
+        let Request { offset, length, action, is_durable, .. } = *request;
+        let operation = action.operation()?;
+        let mut op = Op { offset, length, ..self.op(id - self.first_slot, operation, rng) };
+        if is_durable {
+            op.rw_flags |= RwFlags::DURABLE;
+        }
+        let is_filled = operation == Operation::Write && self.fill(engine, rng, &op);
+        engine.stage(id, &op);
+        // Making the content is not part of the I/O.
+        is_filled.then(|| clock.now_ns())
+    }
+
+    /// Makes new content for a write; false if it stays.
+    pub(crate) fn fill<E: Engine>(&mut self, engine: &mut E, rng: &mut Rng, op: &Op) -> bool {
+        match &mut self.refill {
+            None => return false,
+            Some(Refill::Random) => engine.fill(op, |part, _| fill::random(part, rng)),
+            Some(Refill::Reducible(content, sample)) if sample.has_room() => engine.fill(op, |part, _| {
+                content.fill(part, rng);
+                sample.take(part);
+            }),
+            Some(Refill::Reducible(content, _)) => engine.fill(op, |part, _| content.fill(part, rng)),
+        };
+        true
     }
 
     /// True if its file must be begun anew before the next I/O.
@@ -194,7 +250,7 @@ pub(crate) fn new(
     file: u32,
     own_slots: std::ops::Range<u32>,
     buffers: Buffers,
-    (counters, skew): (&[Arc<AtomicU64>], Option<Skewed>),
+    (counters, skew, feed): (&[Arc<AtomicU64>], Option<Skewed>, Option<Arc<Feed>>),
     rng: &mut Rng,
 ) -> Work {
     let own = !own_slots.is_empty();
@@ -220,6 +276,7 @@ pub(crate) fn new(
         // The plan refuses blocks above limits::BLOCK_SIZE_BYTES_MAX.
         block: u32::try_from(plan.block_bytes).unwrap_or(u32::MAX),
         sizes: plan.sizes.as_ref().map(|sizes| self::sizes(plan, sizes, counters)),
+        replaying: replaying(plan, feed),
         file,
         first_slot: own_slots.start,
         free: FreeSlots::new(own_slots.start, own_slots.end - own_slots.start),
@@ -233,6 +290,11 @@ pub(crate) fn new(
         is_all_prepared: Operation::ALL.iter().all(|&operation| prepared[operation] || !plan.does(operation)),
         prepared,
     }
+}
+
+fn replaying(plan: &WorkerTarget, feed: Option<Arc<Feed>>) -> Option<Box<Replaying>> {
+    let Pace::Recorded { closed } = plan.pace else { return None };
+    Some(Box::new(Replaying::new(feed?, closed, plan.slots)))
 }
 
 /// What the kernel is told of a target's priority; 0 = nothing.
@@ -264,7 +326,7 @@ fn sizes(plan: &WorkerTarget, sizes: &SizesPlan, counters: &[Arc<AtomicU64>]) ->
             (area, Walk::Sequential)
         }
         Pattern::Interlocked { area, counter } => (area, Walk::Interlocked(Arc::clone(&counters[*counter]))),
-        Pattern::Random { area, .. } => (area, Walk::Random),
+        Pattern::Random { area, .. } | Pattern::Recorded { area } => (area, Walk::Random),
         Pattern::Mixed { area, random_percent, .. } => (area, Walk::Mixed(*random_percent)),
     };
     SizedStream::new(area.base_bytes, area.size_bytes, &places, SizeTable::new(percents), walk)
@@ -277,7 +339,7 @@ fn pacer(plan: &WorkerTarget, rng: &mut Rng) -> Pacer {
         return Pacer::bytes(&bytes_of(sizes), NS_PER_MS, u64::from(bytes_per_ms));
     }
     match plan.pace {
-        Pace::Unlimited => Pacer::Unlimited,
+        Pace::Unlimited | Pace::Recorded { .. } => Pacer::Unlimited,
         Pace::Throughput { interval_numerator, interval_denominator } => {
             Pacer::throughput(interval_numerator, interval_denominator)
         }
@@ -312,6 +374,8 @@ fn stream(plan: &WorkerTarget, counters: &[Arc<AtomicU64>], skew: Option<Skewed>
             OffsetStream::parallel(grid(area), *start_bytes, plan.slots as usize)
         }
         Pattern::Random { area, ranges, .. } => random(grid(area), ranges, skew),
+        // Nothing is drawn.
+        Pattern::Recorded { area } => OffsetStream::sequential(grid(area), 0),
         Pattern::Mixed { area, ranges, random_percent, .. } => {
             random(grid(area), ranges, skew).mixed(*random_percent, rng)
         }

@@ -12,7 +12,7 @@ use crate::io_trace::Tracer;
 use crate::logs::Log;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
-use crate::shape::{Any, AnySizes, Pausing, Plain, PlainSizes, Shape, Single, Submission};
+use crate::shape::{Any, AnySizes, Pausing, Plain, PlainSizes, Recorded, Shape, Single, Submission};
 use crate::spread::Spread;
 use crate::work::{Assigner, Refill, Work};
 use engine::{Engine, Pushed, Wait};
@@ -141,6 +141,7 @@ impl<E, C> Worker<E, C> {
     /// True if it may run as [`Plain`], or as [`PlainSizes`].
     pub(crate) fn is_plain(&self) -> bool {
         matches!(&*self.work, [work] if work.is_all_prepared() && !work.pacer.is_limited() && !work.rotates)
+            && !self.replays()
             && matches!(self.assigner, Assigner::Fixed { .. })
             && self.submission == Submission::EachTurn
             && self.allowance.is_none()
@@ -156,6 +157,11 @@ impl<E, C> Worker<E, C> {
             && self.flusher.is_none()
             && !self.stamps_starts
             && self.work.iter().all(|work| !work.pacer.is_limited() && !work.rotates && work.refill.is_none())
+    }
+
+    /// True if it issues the requests of a trace.
+    pub(crate) fn replays(&self) -> bool {
+        self.work.iter().any(|work| work.replaying.is_some())
     }
 
     /// True if some I/Os have one of several sizes.
@@ -186,6 +192,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         for work in &mut self.work {
             work.pacer.start(phases.start_ns);
+            if let Some(replaying) = &mut work.replaying {
+                replaying.start(phases.start_ns);
+            }
         }
     }
 
@@ -197,6 +206,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     pub fn run(&mut self) -> Result<(), WorkerError> {
         match (self.is_plain(), self.has_sizes()) {
             _ if E::VERIFIES => self.run_as::<Pausing>(),
+            _ if self.replays() => self.run_as::<Recorded>(),
             (true, false) if self.is_single() => {
                 // Whenever others look, but for moments.
                 self.recorder.in_flight.set(1);
@@ -220,6 +230,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     #[cfg(test)]
     pub(crate) fn turn(&mut self) -> Result<Turn, WorkerError> {
         match (self.is_plain(), self.has_sizes()) {
+            _ if self.replays() => self.turn_as::<Recorded>(),
             (true, false) if self.is_single() => self.turn_as::<Single>(),
             (true, false) => self.turn_as::<Plain>(),
             (true, true) => self.turn_as::<PlainSizes>(),
@@ -373,6 +384,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// [`CANCEL_NS`]. Gives the number of operations that did not come back.
     pub fn drain(&mut self) -> u32 {
         self.count_backlog();
+        self.work.iter().filter_map(|work| work.replaying.as_ref()).for_each(|replaying| replaying.close());
         self.keep_samples();
         self.engine.forget_waiting();
         let mut cancelled_ns = None;
@@ -387,9 +399,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let Self { engine, tracer, slots, work, .. } = self;
             engine.take(u32::MAX, |done| {
                 let slot = &slots[done.slot as usize];
-                if let Some(tracer) = tracer.as_ref().filter(|_| done.result >= 0) {
-                    let length = work[slot.work as usize].length::<AnySizes>(slot);
-                    tracer.io(slot, length, (slot.started_ns, now_ns.max(done.ended_ns)));
+                let Some(tracer) = tracer.as_ref().filter(|_| done.result >= 0) else { return };
+                let (work, times) = (&work[slot.work as usize], (slot.started_ns, now_ns.max(done.ended_ns)));
+                match work.flush_call(done.slot) {
+                    Some(call) => tracer.flush(slot.work as usize, call, times),
+                    None => tracer.io(slot, work.length_of_any(done.slot, slot), times),
                 }
             });
             if cancelled_ns.is_none() && (pushed.is_err() || self.stop.is_cancelled()) {
@@ -410,11 +424,13 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// True if nothing is in flight and nothing more may start: the allowance is used up, and
+    /// True if nothing is in flight and nothing more may start: the allowance is used up, or the trace is over, and
     /// others are told.
-    pub(crate) fn leaves(&self) -> bool {
+    pub(crate) fn leaves(&mut self) -> bool {
+        let mut replaying = self.work.iter_mut().filter_map(|work| work.replaying.as_mut());
+        let is_exhausted = replaying.next().is_some_and(|replaying| replaying.is_exhausted());
         let Some(allowance) = &self.allowance else { return false };
-        let over = allowance.is_refused() && self.engine.in_flight() == 0 && !self.has_held();
+        let over = (is_exhausted || allowance.is_refused()) && self.engine.in_flight() == 0 && !self.has_held();
         if over {
             allowance.leave(self.now_ns, &self.stop);
         }
@@ -480,7 +496,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let Some(cells) = &row.open_loop else { continue };
             // What is left of the warm-up is none of the measurement.
             work.pacer.pass(window.start);
-            cells.backlog.add(work.pacer.pass(window.end));
+            cells.backlog.add(match &mut work.replaying {
+                Some(replaying) => replaying.pass(window.end),
+                None => work.pacer.pass(window.end),
+            });
         }
     }
 }

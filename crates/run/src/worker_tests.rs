@@ -91,6 +91,7 @@ fn context(plan: TimeSpanPlan) -> Context {
         stop: Arc::new(Stop::default()),
         rng,
         budget: None,
+        feed: None,
         verification: None,
         tracer: None,
     }

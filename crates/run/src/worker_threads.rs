@@ -1,12 +1,12 @@
 //! The worker threads of a timespan: started, set up, run, ended.
 
+use crate::Machine;
 use crate::allowance::Budget;
 use crate::clock::RunClock;
 use crate::drain::{Drain, Step};
 use crate::gate::{Gate, Signal};
 use crate::interval_layout::IntervalLayout;
-use crate::io_trace::{IoRings, Tracer};
-use crate::journal::Journal;
+use crate::io_trace::Tracer;
 use crate::life;
 use crate::phase::Stop;
 use crate::prepare::Ready;
@@ -16,7 +16,7 @@ use crate::skew::SkewTables;
 use crate::verification::Verification;
 use hot::rng::{Rng, Streams};
 use model::note::Note;
-use model::plan::TimeSpanPlan;
+use model::plan::{TimeSpanPlan, WorkerTarget};
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,11 +56,10 @@ impl WorkerThreads {
         plan: &Arc<TimeSpanPlan>,
         ready: &Arc<Ready>,
         clock: RunClock,
-        journal: Option<Journal<'_>>,
-        trace: Option<&Arc<IoRings>>,
+        machine: Machine<'_>,
     ) -> Result<Self, String> {
         let stop: Arc<Stop> = Arc::default();
-        let verification = Verification::new(plan, &stop, clock, (journal, &ready.root))?.map(Arc::new);
+        let verification = Verification::new(plan, &stop, clock, (machine.journal, &ready.root))?.map(Arc::new);
         let layout = Arc::new(IntervalLayout::new(plan));
         let tables = SkewTables::new(plan);
         let recorder = |worker| Arc::new(Recorder::new(plan, worker, &layout, &tables));
@@ -69,7 +68,7 @@ impl WorkerThreads {
             gate: Arc::default(),
             stop,
             verification,
-            budget: Budget::new(plan.end_after, plan.workers.len(), sys::thread::current_id()).map(Arc::new),
+            budget: budget(plan).map(Arc::new),
             layout,
             recorders,
             notes: Arc::default(),
@@ -80,7 +79,7 @@ impl WorkerThreads {
         for (index, worker) in plan.workers.iter().enumerate() {
             let rng = streams.generator(worker.seed, worker.stream);
             let mut retries = 0..START_RETRIES;
-            while let Err(error) = worker_threads.start_one(plan, ready, clock, (rng.clone(), trace), index) {
+            while let Err(error) = worker_threads.start_one(plan, ready, clock, (rng.clone(), machine), index) {
                 // A thread that has ended, such as a writer of new files, counts against limits until the kernel has
                 // released it, which may be after it was joined.
                 if error.kind() == io::ErrorKind::WouldBlock && retries.next().is_some() {
@@ -99,7 +98,7 @@ impl WorkerThreads {
         plan: &Arc<TimeSpanPlan>,
         ready: &Arc<Ready>,
         clock: RunClock,
-        (rng, trace): (Rng, Option<&Arc<IoRings>>),
+        (rng, machine): (Rng, Machine<'_>),
         index: usize,
     ) -> io::Result<()> {
         let context = Context {
@@ -109,8 +108,9 @@ impl WorkerThreads {
             stop: Arc::clone(&self.stop),
             rng,
             budget: self.budget.clone(),
+            feed: machine.feeds.get(index).cloned(),
             verification: self.verification.clone(),
-            tracer: trace.map(|rings| Tracer::new(rings, plan, index)),
+            tracer: machine.trace.map(|rings| Tracer::new(rings, plan, index)),
         };
         let (gate, notes, thread_id) = (Arc::clone(&self.gate), Arc::clone(&self.notes), Arc::new(AtomicI32::new(0)));
         let shared_id = Arc::clone(&thread_id);
@@ -183,6 +183,16 @@ impl WorkerThreads {
     }
 }
 
+/// The budget of the threads; `None` = they end with the time.
+fn budget(plan: &TimeSpanPlan) -> Option<Budget> {
+    let (workers, control_thread) = (plan.workers.len(), sys::thread::current_id());
+    let replays = plan.workers.iter().flat_map(|worker| &worker.targets).any(WorkerTarget::is_recorded);
+    if replays {
+        return Some(Budget::within(plan.end_after, workers, control_thread));
+    }
+    Budget::new(plan.end_after, workers, control_thread)
+}
+
 /// What a panic means to the user. Its place was printed when it happened.
 fn describe_panic(thread: u32, panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
@@ -252,6 +262,7 @@ mod tests {
             counts_events: false,
             holds_latency: false,
             journal: None,
+            feeds: &[],
             trace: None,
         };
         let no = AtomicBool::new(false);

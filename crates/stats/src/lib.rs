@@ -43,6 +43,7 @@ pub mod ranks;
 mod rate;
 mod reduction;
 pub mod repeats;
+mod replay;
 mod rotations;
 mod sample;
 #[cfg(test)]

@@ -6,8 +6,9 @@ use crate::ramp;
 use model::figures::Directions;
 use model::note::Note;
 use model::plan::{TimeSpanPlan, WorkerPlan};
-use model::profile::TimeSpan;
+use model::profile::{OfferedRate, RateProcess, TimeSpan};
 use model::record::{OpenLoopRecord, Tally, TimeSpanRecord};
+use model::replay::Replay;
 use model::result::{LoadLoop, OpenLoop};
 
 pub(crate) fn load_loop(
@@ -17,7 +18,10 @@ pub(crate) fn load_loop(
     accuracy: &Accuracy<'_>,
 ) -> LoadLoop {
     let depth = outstanding_max(plan);
-    let Some(rate_iops) = span.rate_iops else { return LoadLoop::Closed { depth } };
+    let replay = span.replay.as_ref().filter(|replay| !replay.closed);
+    let Some(rate_iops) = span.rate_iops.or_else(|| replay.map(recorded_rate)) else {
+        return LoadLoop::Closed { depth };
+    };
     let rows = || record.rows.iter().filter_map(|row| row.open_loop.as_ref());
     let sum = |of: fn(&OpenLoopRecord) -> u64| rows().map(of).fold(0, u64::saturating_add);
     let mut lateness = Tally::default();
@@ -33,7 +37,7 @@ pub(crate) fn load_loop(
     LoadLoop::Open(Box::new(OpenLoop {
         depth,
         rate_iops,
-        process: span.rate_process.unwrap_or_default(),
+        process: if replay.is_some() { RateProcess::Trace } else { span.rate_process.unwrap_or_default() },
         intended_starts: lateness.count.saturating_add(backlog),
         backlog,
         delayed_by_depth: sum(|row| row.delayed_by_depth),
@@ -47,6 +51,12 @@ pub(crate) fn load_loop(
         },
         response_time_confidence: accuracy.response_times(),
     }))
+}
+
+/// The mean rate of a trace.
+fn recorded_rate(replay: &Replay) -> OfferedRate {
+    let per_s = replay.recorded.count() as f64 * 1e9 / replay.recorded.span_ns.max(1) as f64;
+    OfferedRate::Steady((per_s.round() as u32).max(1))
 }
 
 /// I/Os that all threads together have outstanding at most.

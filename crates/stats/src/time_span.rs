@@ -8,7 +8,7 @@ use crate::ledger::{self, LedgerSources};
 use crate::rate::{self, Volume};
 use crate::{
     affinity, course, cpu, distribution, durability, flushes, headline, kernel_messages, load_loop, operations,
-    reduction, rotations, sizes, skew, storage_course, verification,
+    reduction, replay, rotations, sizes, skew, storage_course, verification,
 };
 use model::confidence::FigureSteadiness;
 use model::ending::Ending;
@@ -156,6 +156,7 @@ fn measured(sources: &Sources<'_>) -> Measured {
         caches: storage_course::caches(record.kernel_counters.as_ref(), sources.environments),
         kernel_messages: kernel_messages::beside(&slowest, sources.kernel_messages, record.counted_from_ns),
         slowest,
+        replay: replay::figures(record),
         flushes: flushes::figures(plan, record, flush_latency.as_ref(), commit_latency.as_ref()),
         flush_latency,
         commit_latency,

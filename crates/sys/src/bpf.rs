@@ -3,6 +3,7 @@
 //! See bpf(2). Calls need `CAP_BPF` and `CAP_PERFMON`, or root.
 
 pub mod instruction;
+pub mod ring_buffer;
 
 use instruction::Instruction;
 use std::io;

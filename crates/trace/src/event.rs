@@ -1,58 +1,8 @@
 //! One request of a trace, and the names that requests refer to.
 
-use model::operation::Operation;
-use model::profile::FlushCall;
+pub use model::action::Action;
 use serde::Serialize;
 use std::collections::HashMap;
-
-/// The effect of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Reads or changes data.
-    Operation(Operation),
-    /// Makes earlier writes durable; of a block device always [`FlushCall::Fsync`].
-    Flush(FlushCall),
-}
-
-impl Action {
-    /// Number of actions.
-    pub const COUNT: usize = Self::ALL.len();
-
-    /// All actions: the operations in their order, then the flushes.
-    pub const ALL: [Self; 6] = [
-        Self::Operation(Operation::ALL[0]),
-        Self::Operation(Operation::ALL[1]),
-        Self::Operation(Operation::ALL[2]),
-        Self::Operation(Operation::ALL[3]),
-        Self::Flush(FlushCall::Fdatasync),
-        Self::Flush(FlushCall::Fsync),
-    ];
-
-    /// Index in [`ALL`](Self::ALL).
-    pub const fn index(self) -> usize {
-        match self {
-            Self::Operation(operation) => operation.index(),
-            Self::Flush(FlushCall::Fdatasync) => Operation::COUNT,
-            Self::Flush(FlushCall::Fsync) => Operation::COUNT + 1,
-        }
-    }
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Operation(operation) => operation.name(),
-            Self::Flush(call) => call.name(),
-        }
-    }
-
-    /// The operation, unless it is a flush.
-    pub const fn operation(self) -> Option<Operation> {
-        match self {
-            Self::Operation(operation) => Some(operation),
-            Self::Flush(_) => None,
-        }
-    }
-}
 
 /// Properties that a request may have, as a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -228,13 +178,6 @@ fn cut(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_action_has_its_own_index() {
-        for (index, action) in Action::ALL.into_iter().enumerate() {
-            assert_eq!(action.index(), index);
-        }
-    }
 
     #[test]
     fn names_are_entered_once_and_cut_at_a_character() {

@@ -57,7 +57,7 @@ impl Requests {
             }
             Pace::Rate { iops, process, outstanding } => (
                 match process {
-                    RateProcess::Constant => Pacer::throughput(1_000_000_000, iops.into()),
+                    RateProcess::Constant | RateProcess::Trace => Pacer::throughput(1_000_000_000, iops.into()),
                     RateProcess::Poisson => Pacer::poisson(1_000_000_000, iops.into(), Rng::new(SEED + 1)),
                     RateProcess::Bursts(bursts) => {
                         Pacer::varying(Curve::new(RateCurve::Bursts { iops, bursts, before_ns: 0 }), 1, 1, None)

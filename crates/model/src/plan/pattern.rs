@@ -50,6 +50,11 @@ pub enum Pattern {
         /// First offset, relative to base.
         start_bytes: u64,
     },
+    /// Those of a trace (`trace replay`).
+    Recorded {
+        /// The area; its alignment is the one that the target needs.
+        area: Area,
+    },
     /// Uniform, or by ranges.
     Random {
         /// The area.
@@ -82,6 +87,7 @@ impl Pattern {
             | Self::Append { area, .. }
             | Self::Interlocked { area, .. }
             | Self::Parallel { area, .. }
+            | Self::Recorded { area }
             | Self::Random { area, .. }
             | Self::Mixed { area, .. } => area,
         }
@@ -91,7 +97,11 @@ impl Pattern {
     pub const fn skew(&self) -> Option<Skew> {
         match self {
             Self::Random { skew, .. } | Self::Mixed { skew, .. } => *skew,
-            Self::Sequential { .. } | Self::Append { .. } | Self::Interlocked { .. } | Self::Parallel { .. } => None,
+            Self::Sequential { .. }
+            | Self::Append { .. }
+            | Self::Interlocked { .. }
+            | Self::Parallel { .. }
+            | Self::Recorded { .. } => None,
         }
     }
 

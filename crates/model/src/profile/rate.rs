@@ -100,6 +100,8 @@ pub enum RateProcess {
     Poisson,
     /// At even distances, but by turns faster and slower.
     Bursts(RateBursts),
+    /// At the times of a trace that is replayed; not a value of the option.
+    Trace,
 }
 
 /// A higher rate by turns with a lower one. The first burst of the measurement begins with it.
@@ -132,7 +134,7 @@ impl RateProcess {
     /// The fault of a value that was not read by [`parse`](Self::parse), if it has one.
     pub fn fault(self) -> Option<String> {
         match self {
-            Self::Constant | Self::Poisson => None,
+            Self::Constant | Self::Poisson | Self::Trace => None,
             Self::Bursts(bursts) => bursts.fault(),
         }
     }
@@ -144,6 +146,7 @@ impl fmt::Display for RateProcess {
         match self {
             Self::Constant => f.write_str("constant"),
             Self::Poisson => f.write_str("poisson"),
+            Self::Trace => f.write_str("trace"),
             Self::Bursts(RateBursts { on_ns, off_ns, factor }) => {
                 write!(f, "bursts:{},{},{factor}", duration(*on_ns), duration(*off_ns))
             }

@@ -24,6 +24,13 @@ pub(super) fn pattern(target: &WorkerTarget) -> String {
         Pattern::Interlocked { area, .. } => {
             (area, format!("sequential, one position shared by all threads, stride {}", step(area)))
         }
+        Pattern::Recorded { area } => {
+            return format!(
+                "at the offsets of the trace, up to {}, {}",
+                words::exact(target.block_bytes),
+                between(area)
+            );
+        }
         Pattern::Random { area, .. } => (area, format!("random, multiples of {}", step(area))),
         Pattern::Mixed { area, random_percent, .. } => {
             (area, format!("{random_percent}% random, the rest sequential, stride {}", step(area)))
@@ -61,6 +68,7 @@ fn sized(target: &WorkerTarget) -> String {
         Pattern::Sequential { .. } | Pattern::Parallel { .. } => "sequential".to_owned(),
         Pattern::Append { area, rotation } => appended(area, *rotation),
         Pattern::Interlocked { .. } => "sequential, one position shared by all threads".to_owned(),
+        Pattern::Recorded { .. } => "at the offsets of the trace".to_owned(),
         Pattern::Random { area, .. } => format!("random, {}", aligned(area)),
         Pattern::Mixed { area, random_percent, .. } => {
             format!("{random_percent}% random at {}, the rest sequential", aligned(area))
@@ -107,7 +115,7 @@ fn paced_ios(target: &WorkerTarget, time_ns: u64) -> Option<f64> {
         return Some(time_ns / 1e6 * f64::from(rate) / Operation::ALL.into_iter().map(mean).sum::<f64>());
     }
     match target.pace {
-        Pace::Unlimited | Pace::Burst { .. } => None,
+        Pace::Unlimited | Pace::Burst { .. } | Pace::Recorded { .. } => None,
         Pace::Throughput { interval_numerator, interval_denominator } => {
             Some(time_ns * interval_denominator as f64 / interval_numerator as f64)
         }
@@ -143,7 +151,11 @@ pub(super) fn expected_in<'a>(
 pub(super) const fn start_bytes(pattern: &Pattern) -> Option<u64> {
     match pattern {
         Pattern::Sequential { start_bytes, .. } | Pattern::Parallel { start_bytes, .. } => Some(*start_bytes),
-        Pattern::Append { .. } | Pattern::Interlocked { .. } | Pattern::Random { .. } | Pattern::Mixed { .. } => None,
+        Pattern::Append { .. }
+        | Pattern::Interlocked { .. }
+        | Pattern::Recorded { .. }
+        | Pattern::Random { .. }
+        | Pattern::Mixed { .. } => None,
     }
 }
 
@@ -261,6 +273,8 @@ pub(super) fn pace(target: &WorkerTarget) -> Option<String> {
     }
     match &target.pace {
         Pace::Unlimited => None,
+        Pace::Recorded { closed: false } => Some("open loop: at the times of the trace".to_owned()),
+        Pace::Recorded { closed: true } => Some("in the order of the trace, as fast as the depth allows".to_owned()),
         Pace::Throughput { interval_numerator, interval_denominator } => {
             let iops = *interval_denominator as f64 * 1e9 / *interval_numerator as f64;
             Some(format!("at most {iops:.2} I/Os per second per thread"))

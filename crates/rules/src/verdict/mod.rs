@@ -25,6 +25,7 @@ mod medium;
 mod others;
 mod percentiles;
 mod placement;
+mod replay;
 mod requests;
 mod shares;
 mod stack;
@@ -80,6 +81,7 @@ const SUBJECTS: &[&[VerdictRule]] = &[
     steadiness::RULES,
     changes::RULES,
     percentiles::RULES,
+    replay::RULES,
     imported::RULES,
 ];
 

@@ -6,6 +6,7 @@ use engine::null::NullEngine;
 use engine::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
 use hot::rng::Rng;
 use model::operation::Operation;
+use model::profile::FlushCall;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -149,7 +150,13 @@ impl Engine for SimulatedEngine<'_> {
     }
 
     fn stage(&mut self, slot: SlotId, op: &Op) {
+        self.ended.prepare(slot, op);
         self.staged.push((slot, op.operation));
+    }
+
+    fn stage_flush(&mut self, slot: SlotId, file: u32, _: FlushCall) {
+        // Its result is 0, as that of a flush.
+        self.stage(slot, &Op { operation: Operation::WriteZeroes, file, ..Op::default() });
     }
 
     fn push(&mut self, wait: Wait) -> io::Result<Pushed> {

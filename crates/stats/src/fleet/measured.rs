@@ -113,6 +113,8 @@ pub(super) fn merge(parts: &[HostPart<'_>], window: Option<&Window>, span: Optio
             let commit = commit_latency.as_ref().and_then(crate::flushes::commit);
             FlushFigures { p50_ns: at(P50_PPB), p99_ns: at(P99_PPB), commit, ..of }
         }),
+        // A trace is replayed on one host.
+        replay: None,
         flush_latency,
         commit_latency,
         rotations: rotations(parts),

@@ -73,6 +73,10 @@ pub enum Function {
     Delete = 3,
     /// Nanoseconds of the monotonic clock.
     Now = 5,
+    /// Process (upper half) and thread.
+    CurrentProcess = 14,
+    /// `R1` ring buffer, `R2` address of the record, `R3` its bytes, `R4` flags: 0 if there was room.
+    RingOutput = 130,
 }
 
 /// One instruction, or half of one that has a constant of 64 bits.

@@ -117,7 +117,7 @@ fn process_name(rest: &str) -> &str {
 }
 
 /// Action and flags of the letters in the column RWBS.
-fn kind(rwbs: &str, length: u64) -> (Action, Flags) {
+pub(super) fn kind(rwbs: &str, length: u64) -> (Action, Flags) {
     let preflush = rwbs.starts_with('F');
     let letters = rwbs.trim_start_matches('F');
     let action = match letters.chars().next() {

@@ -10,11 +10,13 @@ mod csv;
 mod iolog;
 mod lines;
 mod requests;
+mod steps;
 
 use crate::account::Account;
 use crate::event::{Event, Names};
 use crate::format::{self, FormatError};
 use crate::reorder::{Reorder, WINDOW};
+use model::block_step::BlockStep;
 use serde::Serialize;
 use std::io::{self, BufReader, Cursor, Read};
 
@@ -129,6 +131,13 @@ impl<'a> TraceReader<'a> {
             TraceKind::Csv => Box::new(csv::Csv::new(contents.remove(0))),
         };
         Ok(Self { kind, source, state, window: Reorder::new(WINDOW), begin_ns: None })
+    }
+
+    /// Reads steps as blktrace has them, while they are made; `unix_minus_stamp_ns` added to their stamps is nanoseconds since 1970.
+    pub fn from_steps(steps: impl Iterator<Item = BlockStep> + 'a, unix_minus_stamp_ns: i128) -> Self {
+        let state = State { unix_minus_stamp_ns: Some(unix_minus_stamp_ns), ..State::default() };
+        let source = Box::new(steps::Steps::new(steps));
+        Self { kind: TraceKind::Blktrace, source, state, window: Reorder::new(WINDOW), begin_ns: None }
     }
 
     /// The kind of the trace.

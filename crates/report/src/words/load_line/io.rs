@@ -1,10 +1,12 @@
 //! The I/Os of a target, in words.
 
 use super::{counted, size};
+use crate::quantity::grouped;
 use model::engine_kind::EngineKind;
 use model::operation::Operation;
 use model::plan::OpenPlan;
 use model::profile::{Append, CacheMode, Distribution, FlushMode, Reduction, Rotation, Target, Throughput, TimeSpan};
+use model::replay::Replay;
 use model::units::Bytes;
 
 /// Ranges of a distribution that are written out; of more only their number.
@@ -25,9 +27,10 @@ pub(crate) struct IoWords {
 
 pub(crate) fn words(span: &TimeSpan, target: &Target, is_windows: bool) -> IoWords {
     IoWords {
-        access: match target.append {
-            Some(append) => format!("{} {}", sizes(target), appended(append)),
-            None => format!("{} {} {}", sizes(target), pattern(target), mix(target)),
+        access: match (&span.replay, target.append) {
+            (Some(replay), _) => replayed(replay),
+            (None, Some(append)) => format!("{} {}", sizes(target), appended(append)),
+            (None, None) => format!("{} {} {}", sizes(target), pattern(target), mix(target)),
         },
         caches: caches(span, target, is_windows),
         content: content(span, target),
@@ -51,7 +54,10 @@ pub(crate) struct IoParts {
 pub(crate) fn parts(span: &TimeSpan, target: &Target, is_windows: bool) -> IoParts {
     IoParts {
         block_bytes: target.sizes_option().is_none().then(|| target.block_size.get()),
-        pattern: target.append.map_or_else(|| pattern(target), appended),
+        pattern: match &span.replay {
+            Some(replay) => replayed(replay),
+            None => target.append.map_or_else(|| pattern(target), appended),
+        },
         mix: mix(target),
         caches: caches(span, target, is_windows),
     }
@@ -126,6 +132,13 @@ fn pattern(target: &Target) -> String {
         remarks.extend(target.skew.map(|skew| skew.to_string()));
     }
     if remarks.is_empty() { order } else { format!("{order} ({})", remarks.join(", ")) }
+}
+
+/// `replay of t.iotrace (1,000 requests in 20.0 s)`
+fn replayed(replay: &Replay) -> String {
+    let Replay { trace, closed, recorded, .. } = replay;
+    let order = if *closed { "in order".to_owned() } else { format!("in {:.1} s", recorded.span_ns as f64 / 1e9) };
+    format!("replay of {} ({} requests {order})", trace.display(), grouped(recorded.count() as f64))
 }
 
 /// `append (file per thread, truncated at 1 GiB)`

@@ -354,7 +354,7 @@ fn shares_requests(span: &TimeSpan) -> bool {
 
 /// In an open loop the depth is a bound.
 fn at_most(span: &TimeSpan, known: &KnownTargets<'_>) -> &'static str {
-    if span.rate_iops.is_some() || known.is_rate_searched { "at most " } else { "" }
+    if span.rate_iops.is_some() || span.replay.is_some() || known.is_rate_searched { "at most " } else { "" }
 }
 
 /// The threads that all targets share.
@@ -391,7 +391,7 @@ fn has_weights(span: &TimeSpan) -> bool {
 fn of_all_threads(span: &TimeSpan) -> Vec<String> {
     let rate = span.rate_iops.map(|rate| {
         let process = match span.rate_process.unwrap_or_default() {
-            RateProcess::Constant => String::new(),
+            RateProcess::Constant | RateProcess::Trace => String::new(),
             RateProcess::Poisson => " (Poisson)".to_owned(),
             process @ RateProcess::Bursts(_) => format!(" ({process})"),
         };
