@@ -12,6 +12,7 @@
 #![allow(clippy::missing_panics_doc)] // In a test, to panic is to fail.
 #![allow(clippy::must_use_candidate)]
 
+mod block_server;
 mod coarse_times;
 mod confined;
 mod corrupt_data;
@@ -32,8 +33,10 @@ mod service;
 mod snapshot;
 mod trace;
 mod volatile;
+mod volatile_disk;
 mod workplace;
 
+pub use block_server::BlockServer;
 pub use coarse_times::{CoarseTimes, Renames};
 pub use confined::{Argument, Cgroup, Denied, io_uring};
 pub use corrupt_data::{Corruption, Injected, Occasion, SECTOR_BYTES, WrongSector};
@@ -53,7 +56,8 @@ pub use random::Random;
 pub use service::Service;
 pub use snapshot::Snapshot;
 pub use trace::TracedIo;
-pub use volatile::{AfterCut, Flushing, Volatile};
+pub use volatile::Volatile;
+pub use volatile_disk::{AfterCut, Flushing};
 pub use workplace::Workplace;
 
 use std::fmt;

@@ -4,154 +4,14 @@
 //! program under test can do that.
 
 use crate::fuse::{FIRST, Files, Outcome, Served};
-use crate::random::Random;
+use crate::volatile_disk::{AfterCut, Disk, Flushing, SECTOR_BYTES};
 use crate::workplace::Workplace;
 use fuser::Errno;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 const FILE: u64 = FIRST;
 const POWER: u64 = FIRST + 1;
-const SECTOR_BYTES: usize = 512;
-
-/// The disk's reaction to a flush.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flushing {
-    /// It writes its whole cache to the medium.
-    Honest,
-    /// It writes nothing, and reports success.
-    Ignored,
-    /// It loses each eighth sector until it is written again, and reports failure.
-    Partial,
-}
-
-/// Numbers of writes to a sector; 0 = none.
-#[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    on_medium: u64,
-    /// The last write reported as completed.
-    acknowledged: u64,
-    /// The last write reported as flushed.
-    flushed: u64,
-}
-
-/// Sectors by their state after a cut, according to the disk's own log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AfterCut {
-    /// A write reported as flushed is lost.
-    pub lost: BTreeSet<u64>,
-    /// A write reported as completed is lost, and no flush had covered it.
-    pub unflushed: BTreeSet<u64>,
-    /// The last write reported as completed is present.
-    pub right: BTreeSet<u64>,
-}
-
-#[derive(Debug)]
-struct Disk {
-    medium: Vec<u8>,
-    /// By number of the sector; the latest data of each, and the number of its write.
-    cache: BTreeMap<usize, (u64, Vec<u8>)>,
-    /// The disk's own log of each sector.
-    known: Vec<Known>,
-    writes: u64,
-    flushing: Flushing,
-    /// Sectors lost by a partial flush.
-    forgotten: BTreeSet<usize>,
-    is_off: bool,
-    random: Random,
-    flushes: u64,
-    cuts: u64,
-    /// Number of sectors that were in the cache at a cut, and are lost.
-    dropped: u64,
-}
-
-impl Disk {
-    fn store(&mut self, sector: usize) {
-        if self.forgotten.contains(&sector) {
-            return;
-        }
-        if let Some((write, content)) = self.cache.remove(&sector) {
-            self.known[sector].on_medium = write;
-            self.medium[sector * SECTOR_BYTES..][..SECTOR_BYTES].copy_from_slice(&content);
-        }
-    }
-
-    fn store_all(&mut self, offset: u64, data: &[u8], is_through: bool) {
-        let first = offset as usize / SECTOR_BYTES;
-        let sectors = first..first + data.len() / SECTOR_BYTES;
-        self.writes += 1;
-        for (sector, content) in sectors.clone().zip(data.chunks_exact(SECTOR_BYTES)) {
-            self.cache.insert(sector, (self.writes, content.to_vec()));
-            self.known[sector].acknowledged = self.writes;
-            self.forgotten.remove(&sector);
-        }
-        if is_through {
-            self.flush_sectors(&sectors.collect::<Vec<_>>());
-        }
-        // The cache writes back arbitrary sectors.
-        for _ in 0..self.random.below(3) {
-            let at = self.random.below(self.cache.len().max(1) as u64) as usize;
-            if let Some(sector) = self.cache.keys().nth(at).copied() {
-                self.store(sector);
-            }
-        }
-    }
-
-    fn flush_sectors(&mut self, sectors: &[usize]) {
-        for sector in sectors {
-            let known = &mut self.known[*sector];
-            known.flushed = known.acknowledged;
-            let is_eighth = self.random.below(8) == 0;
-            match self.flushing {
-                Flushing::Partial if is_eighth => _ = self.forgotten.insert(*sector),
-                Flushing::Honest | Flushing::Partial => self.store(*sector),
-                Flushing::Ignored => {}
-            }
-        }
-    }
-
-    fn content(&self, offset: u64, bytes: usize) -> Vec<u8> {
-        let offset = (offset as usize).min(self.medium.len());
-        let end = (offset + bytes).min(self.medium.len());
-        let mut data = self.medium[offset..end].to_vec();
-        for (sector, (_, content)) in self.cache.range(offset / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES)) {
-            for (at, byte) in (sector * SECTOR_BYTES..).zip(content) {
-                if (offset..end).contains(&at) {
-                    data[at - offset] = *byte;
-                }
-            }
-        }
-        data
-    }
-
-    fn cut(&mut self) {
-        self.is_off = true;
-        self.cuts += 1;
-        for sector in self.cache.keys().copied().collect::<Vec<_>>() {
-            // Writes in flight.
-            if self.random.below(4) == 0 {
-                self.store(sector);
-            }
-        }
-        self.dropped += self.cache.len() as u64;
-        self.cache.clear();
-    }
-
-    fn after_cut(&self) -> AfterCut {
-        let mut after = AfterCut::default();
-        for (sector, known) in (0..).zip(&self.known) {
-            let set = match known {
-                Known { acknowledged: 0, .. } => continue,
-                _ if known.on_medium < known.flushed => &mut after.lost,
-                _ if known.on_medium < known.acknowledged => &mut after.unflushed,
-                _ => &mut after.right,
-            };
-            set.insert(sector);
-        }
-        after
-    }
-}
 
 /// The file system, mounted until it is dropped.
 #[derive(Debug)]
@@ -166,19 +26,7 @@ pub struct Volatile {
 impl Volatile {
     /// Mounts one with a file of this size; the error is the reason if that is impossible.
     pub fn mounted(place: &Workplace, name: &str, size_bytes: u64, flushing: Flushing) -> Result<Self, String> {
-        let disk = Disk {
-            medium: vec![0; size_bytes as usize],
-            cache: BTreeMap::new(),
-            known: vec![Known::default(); size_bytes as usize / SECTOR_BYTES],
-            writes: 0,
-            flushing,
-            forgotten: BTreeSet::new(),
-            is_off: false,
-            random: Random::new(1),
-            flushes: 0,
-            cuts: 0,
-            dropped: 0,
-        };
+        let disk = Disk::new(size_bytes, flushing, 1);
         let served = Served::mounted(disk, place.path(name))?;
         let (file, power) = (served.folder().join("a.dat"), served.folder().join("power"));
         Ok(Self { served, file, power })
@@ -247,8 +95,7 @@ impl Files for Disk {
         if self.is_off {
             return Err(Errno::EIO);
         }
-        self.flushes += 1;
-        self.flush_sectors(&self.cache.keys().copied().collect::<Vec<_>>());
+        Disk::flush(self);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use xtask::stop::Stop;
-use xtask::vm::Request;
+use xtask::vm::{Part, Request};
 
 const USAGE: &str = "\
 Usage: cargo xtask docs [--book DIR]
@@ -12,7 +12,7 @@ Usage: cargo xtask docs [--book DIR]
        cargo xtask release [--target TRIPLE] [--twice]
        cargo xtask tidy
        cargo xtask torment [--seconds N] [--seed S] [--case K] [--program PATH] [--keep-going]
-       cargo xtask vm-test [--kernel TREE] [--only-with-kvm] [FILTER]
+       cargo xtask vm-test [--part PART] [--kernel TREE] [--write] [FILTER]
 
   docs      write the documents that are made from the program; --book writes all pages as one HTML file,
             index.html, to a directory
@@ -26,9 +26,10 @@ Usage: cargo xtask docs [--book DIR]
   torment   run the program over random stacks of files, links, mounts, loop devices and swap for N
             seconds (60) and compare all data that it was not told to change; --case runs one case of
             seed S again, --keep-going looks for more losses after the first
-  vm-test   run the tests that need disks of their own in a virtual machine: those with FILTER in
-            their name, on the kernel below TREE (Debian's without it); --only-with-kvm skips them
-            where the CPU would have to be emulated";
+  vm-test   run the tests that need disks, kernels or servers of their own in virtual machines: those
+            with FILTER in their name, of one PART (kernels, shares, stacks or cuts; today: the one whose
+            turn it is, and what an emulated CPU does not reach in time is skipped), on the kernel below
+            TREE (Debian's without it); --write writes docs/kernels.md from what is seen";
 
 fn main() -> ExitCode {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
@@ -67,7 +68,11 @@ fn request(words: &[&str]) -> Option<Request> {
     while let Some(&word) = words.next() {
         match word {
             "--kernel" => request.kernel = Some(PathBuf::from(words.next()?)),
-            "--only-with-kvm" => request.only_with_kvm = true,
+            "--write" => request.writes_page = true,
+            "--part" => match *words.next()? {
+                "today" => (request.part, request.may_run_out) = (Some(Part::of_today()), true),
+                name => request.part = Some(Part::named(name)?),
+            },
             filter if !filter.starts_with('-') && request.filter.is_empty() => filter.clone_into(&mut request.filter),
             _ => return None,
         }

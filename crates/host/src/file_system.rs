@@ -152,6 +152,11 @@ pub(crate) fn discard_bytes_max(root: &Root, device: u64) -> Option<u64> {
     in_queue(device, "discard_max_bytes").find_map(|file| root.number(file))
 }
 
+/// True if the zones of a device take sequential writes only.
+pub(crate) fn is_sequential(root: &Root, device: u64) -> bool {
+    in_queue(device, "zoned").find_map(|file| root.word(file)).is_some_and(|model| model == "host-managed")
+}
+
 /// Files of a property of a disk's queue: of the disk itself or of the one that a partition is on.
 fn in_queue(device: u64, property: &str) -> impl Iterator<Item = String> {
     let directory = block_directory(device);

@@ -31,6 +31,9 @@ pub struct DeviceGuard {
     pub claim: Claim,
     /// Volumes that share blocks with this one, or the reason why this is unknown, as a phrase.
     pub shares_blocks: Option<String>,
+    /// True if its zones take sequential writes only (`host-managed`).
+    #[serde(default)]
+    pub is_sequential: bool,
     /// Its content.
     pub content: DeviceContent,
     /// A network that other hosts may reach it by: "iSCSI".

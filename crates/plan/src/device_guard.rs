@@ -117,7 +117,17 @@ fn is_free(name: &str, guard: &DeviceGuard, findings: &mut Findings) -> bool {
             ),
         );
     }
-    reasons.is_empty() && unknown.is_none() && guard.shares_blocks.is_none()
+    if guard.is_sequential {
+        findings.refuse_file(
+            RefusalKind::Invalid,
+            format!(
+                "{name} is a zoned device (host-managed): each of its zones takes writes in sequence only, from where \
+                 the last one ended, and fails all others. It can be read; for writes, use a file on a file system for \
+                 zoned devices"
+            ),
+        );
+    }
+    reasons.is_empty() && unknown.is_none() && guard.shares_blocks.is_none() && !guard.is_sequential
 }
 
 /// The option or list that allows overwriting the device; refuses with the required option if there is none.
@@ -246,6 +256,7 @@ mod tests {
                 DeviceGuard { claim: Claim::NotAsked, ..base.clone() },
                 DeviceGuard { claim: Claim::Failed { reason: "EIO".to_owned() }, ..base.clone() },
                 DeviceGuard { shares_blocks: Some("it is a thin volume".to_owned()), ..base.clone() },
+                DeviceGuard { is_sequential: true, ..base.clone() },
             ] {
                 assert!(!allowed(&guard, &["naa.5000"]), "{guard:?}");
             }

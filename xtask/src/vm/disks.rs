@@ -31,7 +31,7 @@ pub(super) fn make(cache: &Path) -> Step<Vec<String>> {
     let work = drive("work", WORK_BYTES)?;
     format_work(&folder.join("work.img"))?;
     let mut arguments = vec!["-drive".to_owned(), work];
-    for name in ["shared1", "shared2", "plain0", "plain1", "scsi0"] {
+    for name in ["shared1", "shared2", "plain0", "plain1", "sectors", "scsi0"] {
         arguments.extend(["-drive".to_owned(), drive(name, DISK_BYTES)?]);
     }
     for device in [
@@ -45,6 +45,8 @@ pub(super) fn make(cache: &Path) -> Step<Vec<String>> {
         // Two without a WWID.
         "nvme,drive=plain0,serial=PLAIN0",
         "nvme,drive=plain1,serial=PLAIN1",
+        // As new drives are formatted.
+        "nvme,drive=sectors,serial=SECTORS4096,logical_block_size=4096,physical_block_size=4096",
         "virtio-scsi-pci,id=scsi",
         "scsi-hd,bus=scsi.0,drive=scsi0,serial=SCSI0,wwn=0x5000c50000000001",
     ] {

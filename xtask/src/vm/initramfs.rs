@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Tools that the tests call. A test whose tool is missing skips itself; busybox provides the rest.
-const TOOLS: [&str; 24] = [
+const TOOLS: [&str; 28] = [
     "addpart",
     "blockdev",
     "cryptsetup",
@@ -22,9 +22,12 @@ const TOOLS: [&str; 24] = [
     "losetup",
     "lvm",
     "mdadm",
+    "mkfs.btrfs",
     "mkfs.ext4",
+    "mkfs.xfs",
     "mkswap",
     "mount",
+    "nbd-client",
     "partx",
     "setpriv",
     "sfdisk",
@@ -33,6 +36,7 @@ const TOOLS: [&str; 24] = [
     "strace",
     "swapoff",
     "swapon",
+    "timeout",
     "umount",
     "unshare",
     "wipefs",
@@ -40,10 +44,11 @@ const TOOLS: [&str; 24] = [
     "zramctl",
 ];
 
-/// The guest's first process, and the script that loads drivers.
-const SCRIPTS: [(&str, &str); 3] = [
+/// The guest's first process, and scripts that it and the tests call.
+const SCRIPTS: [(&str, &str); 4] = [
     ("/init", include_str!("../../vm/init")),
     ("/bin/load-nvme", include_str!("../../vm/load-nvme")),
+    ("/bin/serve", include_str!("../../vm/serve")),
     ("/bin/unload", include_str!("../../vm/unload")),
 ];
 
@@ -67,15 +72,25 @@ pub(super) fn make(cache: &Path, kernel: &Kernel, programs: &Programs, rows: &[N
         tree.add_stripped(program)?;
     }
     let modules = PathBuf::from("/lib/modules").join(&kernel.version);
-    let lists = ["modules.dep", "modules.alias", "modules.symbols", "modules.builtin", "modules.order"];
-    for file in lists.into_iter().map(str::to_owned).chain(kernel.needed()?) {
-        let from = kernel.modules.join(&file);
+    for file in ["modules.alias", "modules.symbols", "modules.builtin", "modules.order"] {
+        let from = kernel.modules.join(file);
         // Kernels come with different lists.
         if from.exists() {
-            tree.copy(&from, &modules.join(&file))?;
+            tree.copy(&from, &modules.join(file))?;
         }
     }
+    for file in kernel.needed()? {
+        tree.add_module(&kernel.modules.join(&file), &modules.join(unpacked_name(&file)))?;
+    }
+    let list = kernel.modules.join("modules.dep");
+    let text = fs::read_to_string(&list).map_err(|error| failed("read", &list, &error))?;
+    tree.write(&modules.join("modules.dep").display().to_string(), &text.replace(".ko.xz", ".ko"))?;
     tree.pack(&busybox, &cache.join("root.cpio"))
+}
+
+/// The name of a module after [`Tree::add_module`].
+fn unpacked_name(file: &str) -> &str {
+    file.strip_suffix(".xz").unwrap_or(file)
 }
 
 /// A busybox without shared libraries.
@@ -117,6 +132,21 @@ impl Tree {
     fn copy(&self, from: &Path, to: &Path) -> Step<()> {
         let place = self.place(to)?;
         fs::copy(from, &place).map(drop).map_err(|error| failed("copy", from, &error))
+    }
+
+    /// Unpacked here, which takes long on an emulated CPU.
+    fn add_module(&self, from: &Path, to: &Path) -> Step<()> {
+        if from.extension().is_none_or(|extension| extension != "xz") {
+            return self.copy(from, to);
+        }
+        let place = self.place(to)?;
+        let output = fs::File::create(&place).map_err(|error| failed("make", &place, &error))?;
+        let unpacked = Command::new("xz").arg("-dc").arg(from).stdout(output).status();
+        match unpacked {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(Stop::Failed(format!("xz -dc '{}': {status}", from.display()))),
+            Err(error) => Err(Stop::Skipped(format!("xz is not installed: {error}"))),
+        }
     }
 
     fn add_tool(&self, path: &Path) -> Step<()> {

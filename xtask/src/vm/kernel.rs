@@ -1,16 +1,23 @@
-//! The kernel to boot and its modules.
+//! The kernels to boot and their modules.
 
+use super::suite::Suite;
 use super::{Step, Stop, failed, output_of};
 use crate::surroundings::installed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Debian's name for its current kernel.
+/// Debian's name for the current kernel of a suite.
 const PACKAGE: &str = "linux-image-amd64";
 
+/// Debian's suites, from the oldest: one for each series of kernels that people have.
+pub(super) const SUITES: [&str; 4] = ["bullseye", "bookworm", "trixie", "sid"];
+
+/// The suite whose kernel runs the tests that are about devices.
+pub(super) const USUAL_SUITE: &str = "bookworm";
+
 /// Modules for the tests and the guest's start; their dependencies are added.
-const MODULES: [&str; 36] = [
+const MODULES: [&str; 75] = [
     "virtio_pci",
     "virtio_blk",
     "virtio_scsi",
@@ -47,6 +54,48 @@ const MODULES: [&str; 36] = [
     "configfs",
     "bcache",
     "fuse",
+    "overlay",
+    // More of the device mapper, md and file systems.
+    "linear",
+    "raid10",
+    "raid456",
+    "dm_delay",
+    "dm_cache",
+    "dm_cache_smq",
+    "dm_service_time",
+    "xfs",
+    "btrfs",
+    "nbd",
+    // Shares and their servers.
+    "virtio_net",
+    "nfs",
+    "nfsv3",
+    "nfsv4",
+    "nfsd",
+    "lockd",
+    "sunrpc",
+    "auth_rpcgss",
+    "rpcsec_gss_krb5",
+    "cifs",
+    "9p",
+    "9pnet_virtio",
+    "nls_utf8",
+    "nls_iso8859_1",
+    "nls_ucs2_utils",
+    // Which SMB asks for by name.
+    "aes_generic",
+    "arc4",
+    "ccm",
+    "cmac",
+    "ctr",
+    "gcm",
+    "hmac",
+    "md4",
+    "md5",
+    "sha256_generic",
+    "cryptomgr",
+    "des_generic",
+    "ghash_generic",
 ];
 
 /// A kernel that can be booted.
@@ -60,19 +109,21 @@ pub(super) struct Kernel {
     pub(super) modules: PathBuf,
 }
 
-/// The kernel below `given`, or Debian's, fetched once.
-pub(super) fn find(cache: &Path, given: Option<&Path>) -> Step<Kernel> {
-    if let Some(tree) = given {
-        return below(tree).ok_or_else(|| {
-            Stop::Failed(format!("there is no boot/vmlinuz-* with its lib/modules/* below '{}'", tree.display()))
-        });
-    }
-    let tree = cache.join("kernel");
+/// The kernel below a directory that contains `boot` and `lib/modules`.
+pub(super) fn given(tree: &Path) -> Step<Kernel> {
+    below(tree).ok_or_else(|| {
+        Stop::Failed(format!("there is no boot/vmlinuz-* with its lib/modules/* below '{}'", tree.display()))
+    })
+}
+
+/// The kernel of a suite, fetched once.
+pub(super) fn of_suite(cache: &Path, suite: &str) -> Step<Kernel> {
+    let tree = cache.join(format!("kernel-{suite}"));
     if let Some(kernel) = below(&tree) {
         return Ok(kernel);
     }
-    fetch(cache, &tree)?;
-    below(&tree).ok_or_else(|| Stop::Failed(format!("{PACKAGE} holds no kernel")))
+    fetch(cache, suite, &tree)?;
+    below(&tree).ok_or_else(|| Stop::Failed(format!("{PACKAGE} of {suite} holds no kernel")))
 }
 
 fn below(tree: &Path) -> Option<Kernel> {
@@ -80,30 +131,29 @@ fn below(tree: &Path) -> Option<Kernel> {
     let mut kernels: Vec<Kernel> = versions
         .filter_map(|entry| {
             let version = entry.file_name().into_string().ok()?;
-            let image = tree.join(format!("boot/vmlinuz-{version}"));
-            image.is_file().then(|| Kernel { version, image, modules: entry.path() })
+            let images = [tree.join(format!("boot/vmlinuz-{version}")), entry.path().join("vmlinuz")];
+            let image = images.into_iter().find(|image| image.is_file())?;
+            Some(Kernel { version, image, modules: entry.path() })
         })
         .collect();
     kernels.sort_by(|a, b| a.version.cmp(&b.version));
     kernels.pop()
 }
 
-/// Unpacks the package without installing it: its scripts would change this machine's boot.
-fn fetch(cache: &Path, tree: &Path) -> Step<()> {
-    let unavailable = |reason: String| Stop::Skipped(format!("Debian's kernel package cannot be had: {reason}"));
-    let packages = cache.join("packages");
-    std::fs::create_dir_all(&packages).map_err(|error| failed("make", &packages, &error))?;
-    let depends = output_of(Command::new("apt-cache").args(["depends", PACKAGE])).map_err(unavailable)?;
-    let depended = depends.lines().find_map(|line| line.trim().strip_prefix("Depends: "));
-    let package = depended.ok_or_else(|| unavailable(format!("{PACKAGE} names none")))?;
-    println!("fetching {package}");
-    output_of(Command::new("apt-get").args(["download", package]).current_dir(&packages)).map_err(unavailable)?;
-    let files = std::fs::read_dir(&packages).map_err(|error| failed("read", &packages, &error))?;
-    let package = files.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|it| it == "deb"));
-    let package = package.ok_or_else(|| unavailable("apt-get left no file".to_owned()))?;
-    output_of(Command::new("dpkg-deb").arg("-x").arg(&package).arg(tree)).map_err(unavailable)?;
-    // Only the unpacked files are kept.
-    let _ = std::fs::remove_dir_all(&packages);
+/// Unpacks the packages without installing them: their scripts would change this machine's boot.
+fn fetch(cache: &Path, suite: &str, tree: &Path) -> Step<()> {
+    let suite = Suite::fetched(cache, suite)?;
+    let is_kernel = |name: &String| name.starts_with("linux-image-");
+    let image = suite.depends(PACKAGE)?.into_iter().find(is_kernel);
+    let image = image.ok_or_else(|| Stop::Failed(format!("{PACKAGE} names no kernel")))?;
+    // Where they are packages of their own.
+    let is_part = |name: &String| name.starts_with("linux-binary-") || name.starts_with("linux-modules-");
+    let parts = suite.depends(&image)?.into_iter().filter(is_part);
+    suite.unpack(&[image.clone()].into_iter().chain(parts).collect::<Vec<_>>(), tree)?;
+    let (old, new) = (tree.join("lib"), tree.join("usr/lib"));
+    if !old.exists() {
+        std::os::unix::fs::symlink("usr/lib", &old).map_err(|error| failed("link", &new, &error))?;
+    }
     Ok(())
 }
 

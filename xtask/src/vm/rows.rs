@@ -4,6 +4,7 @@
 //! @@ up
 //! @@ begin vm nvme::by_eui
 //! whatever the test prints
+//! @@ seen a feature of the kernel: yes
 //! @@ end 0
 //! @@ done
 //! ```
@@ -11,13 +12,19 @@
 use super::{Step, Stop};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::AddAssign;
 
 /// The guest's first line.
 pub(super) const UP: &str = "@@ up";
 /// The guest's last line.
 pub(super) const DONE: &str = "@@ done";
+/// The line of a server that is ready.
+pub(super) const SERVING: &str = "@@ serving";
 const BEGIN: &str = "@@ begin ";
 const END: &str = "@@ end ";
+/// Before a feature of the kernel and how it was seen, separated by [`IS`].
+const SEEN: &str = "@@ seen ";
+const IS: &str = ": ";
 /// Printed by testkit before the reason of a skipped test.
 const SKIPPED: &str = "SKIPPED ";
 
@@ -43,24 +50,65 @@ enum Verdict {
     Skipped(String),
     /// With all its output.
     Failed(String),
+    /// It had not ended when the guest did; with its output.
+    Unended(String),
 }
 
-/// Prints the table, then the output of failed tests.
-pub(super) fn judge(rows: &[Name], log: &str, kernel: &str) -> Step<()> {
+/// Numbers of tests by result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    passed: usize,
+    skipped: usize,
+    failed: usize,
+    /// The time was over before them.
+    pub(super) unreached: usize,
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.skipped += other.skipped;
+        self.failed += other.failed;
+        self.unreached += other.unreached;
+    }
+}
+
+impl Count {
+    /// The result of all of them.
+    pub(super) fn verdict(self) -> Step<()> {
+        let Self { passed, skipped, failed, unreached } = self;
+        println!("{passed} passed, {failed} failed, {} skipped", skipped + unreached);
+        match (failed, unreached) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(Stop::Skipped(format!("too slow: {unreached} tests were not reached on an emulated CPU"))),
+            _ => Err(Stop::Failed("not all rows passed".to_owned())),
+        }
+    }
+}
+
+/// Prints the table, then the output of failed tests. If the guest `ran_out` of time, what it did not end is no failure.
+pub(super) fn judge(rows: &[Name], log: &str, kernel: &str, ran_out: bool) -> Count {
     let mut verdicts = verdicts(log);
     let mut failures = Vec::new();
-    let mut skipped = 0;
+    let mut count = Count::default();
     println!("on Linux {kernel}:");
     for row in rows {
         let name = row.to_string();
-        let verdict = verdicts.remove(&name).unwrap_or_else(|| Verdict::Failed("it did not run\n".to_owned()));
-        match verdict {
-            Verdict::Passed => println!("ok       {name}"),
+        match verdicts.remove(&name).unwrap_or_else(|| Verdict::Unended("it did not run\n".to_owned())) {
+            Verdict::Passed => {
+                count.passed += 1;
+                println!("ok       {name}");
+            }
             Verdict::Skipped(reason) => {
-                skipped += 1;
+                count.skipped += 1;
                 println!("skipped  {name}: {reason}");
             }
-            Verdict::Failed(printed) => {
+            Verdict::Unended(_) if ran_out => {
+                count.unreached += 1;
+                println!("skipped  {name}: too slow: the time was over");
+            }
+            Verdict::Failed(printed) | Verdict::Unended(printed) => {
+                count.failed += 1;
                 println!("FAILED   {name}");
                 failures.push(format!("\n---- {name}\n{printed}"));
             }
@@ -69,9 +117,16 @@ pub(super) fn judge(rows: &[Name], log: &str, kernel: &str) -> Step<()> {
     for failure in &failures {
         println!("{failure}");
     }
-    let passed = rows.len() - skipped - failures.len();
-    println!("{passed} passed, {skipped} skipped, {} failed", failures.len());
-    if failures.is_empty() { Ok(()) } else { Err(Stop::Failed("not all rows passed".to_owned())) }
+    count
+}
+
+/// Features of the kernel with how they were seen.
+pub(super) fn seen(log: &str) -> BTreeMap<String, String> {
+    let line = |line: &str| {
+        let (feature, how) = line.strip_prefix(SEEN)?.split_once(IS)?;
+        Some((feature.to_owned(), how.to_owned()))
+    };
+    log.lines().filter_map(line).collect()
 }
 
 /// Results by the words after [`BEGIN`], joined like [`Name`].
@@ -97,7 +152,7 @@ fn verdicts(log: &str) -> BTreeMap<String, Verdict> {
         }
     }
     if let Some((name, printed)) = current {
-        verdicts.insert(name, Verdict::Failed(printed + "the guest ended, or ran out of time, in this test\n"));
+        verdicts.insert(name, Verdict::Unended(printed + "the guest ended, or ran out of time, in this test\n"));
     }
     verdicts
 }
@@ -124,14 +179,24 @@ mod tests {
         assert_eq!(verdicts["vm::a::b"], Verdict::Passed);
         assert_eq!(verdicts["vm::c"], Verdict::Skipped("no mdadm".to_owned()));
         assert_eq!(verdicts["vm::d"], Verdict::Failed("assertion\n".to_owned()));
-        assert!(matches!(&verdicts["vm::e"], Verdict::Failed(printed) if printed.starts_with("half")));
+        assert!(matches!(&verdicts["vm::e"], Verdict::Unended(printed) if printed.starts_with("half")));
     }
 
     #[test]
     fn a_row_that_did_not_run_has_failed() {
         let name = |test: &str| Name { program: "vm".to_owned(), test: test.to_owned() };
-        let log = "@@ begin vm a\n@@ end 0\n";
-        assert!(judge(&[name("a")], log, "6").is_ok());
-        assert!(judge(&[name("a"), name("b")], log, "6").is_err());
+        let log = "@@ begin vm a\n@@ end 0\n@@ begin vm b\n";
+        let rows = [name("a"), name("b"), name("c")];
+        assert!(judge(&rows[..1], log, "6", false).verdict().is_ok());
+        assert!(matches!(judge(&rows, log, "6", false).verdict(), Err(Stop::Failed(_))));
+        assert!(matches!(judge(&rows, log, "6", true).verdict(), Err(Stop::Skipped(_))));
+    }
+
+    #[test]
+    fn features_are_seen_once_each() {
+        let log = "@@ begin vm a\ntest a ... \n@@ seen openat2: yes\n@@ seen BPF: no: it is locked\nok\n@@ end 0\n";
+        let seen = seen(log);
+        assert_eq!(seen["openat2"], "yes");
+        assert_eq!(seen["BPF"], "no: it is locked");
     }
 }

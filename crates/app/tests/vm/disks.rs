@@ -26,6 +26,11 @@ impl Disk {
         Self::only(&format!("PLAIN{number}"), |disk| disk.file("device/serial") == Some(format!("PLAIN{number}")))
     }
 
+    /// The `NVMe` disk with sectors of this size, other than 512 bytes.
+    pub(crate) fn with_sectors(bytes: u32) -> Self {
+        Self::only(&format!("SECTORS{bytes}"), |disk| disk.file("device/serial") == Some(format!("SECTORS{bytes}")))
+    }
+
     /// The SCSI disk.
     pub(crate) fn scsi() -> Self {
         Self::only("SCSI0", |disk| disk.file("device/wwid").as_deref() == Some("naa.5000c50000000001"))

@@ -145,7 +145,12 @@ fn what_the_device_mapper_holds() {
     let name = mapped.flag(&place);
     assert_eq!(name, "--destroy=row", "without a UUID, the name that it was given");
     let holder = Holder::open(&place, &mapped.path);
-    in_use(&place, &mapped, &name, &["the device mapper reports 1 opener", &format!("process {}", holder.id())]);
+    in_use(
+        &place,
+        &mapped,
+        &name,
+        &["the device mapper reports an open count of 1", &format!("process {}", holder.id())],
+    );
     drop(holder);
     place.write_to(&[&name], &mapped.path).expect_status(0);
 }

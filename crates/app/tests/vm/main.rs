@@ -1,14 +1,18 @@
 //! Tests that require exclusive disks, drivers and a kernel: run in a virtual machine by `cargo xtask vm-test`, skipped
 //! everywhere else. The tests share the machine's disks and load and unload its drivers, so they run one at a time.
 
+mod cuts;
 mod disks;
+mod faults;
 mod guard;
 mod integrity;
+mod kernels;
 mod names;
 mod null_blk;
 mod paths;
 mod polling;
 mod power_cut;
+mod shares;
 mod stacks;
 mod tools;
 

@@ -66,6 +66,7 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
             .and_then(|answer| shares_blocks(&answer))
             .map(|phrase| format!("it {phrase}"))
             .or(below.shares_blocks),
+        is_sequential: crate::file_system::is_sequential(root, device),
         content: content(path, size_bytes),
         network: network(root, &name),
         scratch: scratch::of(root, &identities),

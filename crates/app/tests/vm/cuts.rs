@@ -1,0 +1,177 @@
+//! Power cuts of a disk whose own log is known: a block server of testkit that forgets what was not flushed, reorders and
+//! tears it, as a network block device, raw and below file systems. `diskspd verify --journal` has to say what it says.
+
+use crate::machine;
+use crate::tools::{Made, run};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use testkit::{AfterCut, BlockServer, Flushing, Random, Running, Workplace, or_skip};
+
+/// Rounds on the raw disk, and on each file system.
+const RAW: u64 = 24;
+const ON_FILE_SYSTEM: u64 = 8;
+
+const MIB: u64 = 1 << 20;
+
+/// The disk of a server, connected.
+struct Connected<'a> {
+    _client: Made<'a>,
+}
+
+fn connected<'a>(place: &'a Workplace, server: &BlockServer) -> Result<Connected<'a>, String> {
+    run(place, "modprobe nbd nbds_max=1")?;
+    let connect = format!("nbd-client 127.0.0.1 {} /dev/nbd0 -b 512 -N row", server.port());
+    Ok(Connected {
+        _client: Made::by(place, &connect, "nbd-client -d /dev/nbd0 && while pgrep nbd-client; do sleep 0.1; done")?,
+    })
+}
+
+/// The same below a device of the device mapper, whose name permits writing.
+fn mapped<'a>(place: &'a Workplace, size_bytes: u64) -> Result<Made<'a>, String> {
+    let table = format!("0 {} linear /dev/nbd0 0", size_bytes / 512);
+    Made::by(place, &format!("dmsetup create cut --table '{table}'"), "dmsetup remove --retry --force cut")
+}
+
+/// Bytes of a log before its records.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Waits until the log of the first thread has this many bytes of records.
+fn wait_for_records(running: &mut Running, journal: &Path, bytes: u64) {
+    running.wait_until("records in the journal", |_| {
+        let mut word = [0; 8];
+        let file = File::open(journal.join("log.0"));
+        file.and_then(|file| file.read_exact_at(&mut word, HEAD_BYTES + bytes)).is_ok() && word != [0; 8]
+    });
+}
+
+fn empty_journal(place: &Workplace) -> PathBuf {
+    let journal = place.path("journal");
+    let _ = fs::remove_dir_all(&journal);
+    fs::create_dir(&journal).expect("a new directory");
+    journal
+}
+
+/// The report of a verification after a cut.
+fn verified(place: &Workplace, target: &Path, status: i32) -> Value {
+    let run = place.diskspd("verify --json --journal journal").arg(target).run();
+    run.expect_status(status);
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"))
+}
+
+fn number(report: &Value, name: &str) -> u64 {
+    report["targets"][0][name].as_u64().unwrap_or_else(|| panic!("{name}: {report}"))
+}
+
+/// Cuts the power of a raw disk during a load; returns what the disk knows and what the program says.
+fn raw_cut(place: &Workplace, server: &BlockServer, load: &str, bytes: u64) -> Result<(AfterCut, Value), String> {
+    let size_bytes = 4 * MIB;
+    let journal = empty_journal(place);
+    {
+        let _connected = connected(place, server)?;
+        let _mapped = mapped(place, size_bytes)?;
+        let words = format!("{load} -Su -d600 -W0 --verify --destroy=cut --journal=journal");
+        let mut running = place.diskspd(&words).arg("/dev/mapper/cut").start();
+        wait_for_records(&mut running, &journal, bytes);
+        server.cut();
+        running.finish().expect_status(1).expect_stderr(&["the logs of the run are kept in 'journal' (--journal)"]);
+    }
+    server.back();
+    let _connected = connected(place, server)?;
+    let _mapped = mapped(place, size_bytes)?;
+    let known = server.after_cut();
+    let status = if known.lost.is_empty() { 0 } else { 5 };
+    Ok((known, verified(place, Path::new("/dev/mapper/cut"), status)))
+}
+
+#[test]
+fn each_answer_on_a_raw_disk_equals_its_own_log() {
+    let place = machine!();
+    let mut random = Random::new(11);
+    for round in 0..RAW {
+        let flushing = [Flushing::Ignored, Flushing::Partial, Flushing::Honest][round as usize % 3];
+        let server = BlockServer::start(4 * MIB, flushing, round).expect("it serves");
+        let words = format!("-b512 -o1 -t1 -r -w100 --fdatasync-every={}", 5 + random.below(100));
+        let (known, report) = or_skip!(raw_cut(&place, &server, &words, 4_000 + random.below(30_000)));
+        let about = format!("round {round}, {flushing:?} {words}: {report}");
+        assert!(flushing != Flushing::Honest || known.lost.is_empty(), "{known:?}");
+        let counts = (number(&report, "corrupt_units"), number(&report, "unflushed_units"));
+        assert_eq!(counts, (known.lost.len() as u64, known.unflushed.len() as u64), "{about}");
+        // Also a unit whose first write failed.
+        let right = known.right.len() as u64;
+        assert!((right..=right + 1).contains(&number(&report, "right_units")), "{right}: {about}");
+        for unit in report["targets"][0]["first"].as_array().expect("a list") {
+            let at = unit["offset_bytes"].as_u64().expect("a number");
+            assert!(known.lost.contains(&(at / 512)), "{at}: {about}");
+        }
+        println!("round {round}: {flushing:?}: {} lost, {} not flushed, {right} right", counts.0, counts.1);
+    }
+}
+
+/// A file system on the disk.
+struct FileSystem {
+    make: &'static str,
+    options: &'static str,
+    size_bytes: u64,
+}
+
+/// Rounds of cuts of honest disks below a file system: nothing that was flushed may be missed, whatever the file system
+/// had in flight.
+fn nothing_is_missed(place: &Workplace, system: &FileSystem) -> Result<(), String> {
+    let mut random = Random::new(system.size_bytes);
+    let point = place.path("mounted");
+    let mount = format!("mkdir -p {0} && mount {1} /dev/nbd0 {0}", point.display(), system.options);
+    let unmount = format!("umount -l {}", point.display());
+    let target = point.join("a.dat");
+    for round in 0..ON_FILE_SYSTEM {
+        let server = BlockServer::start(system.size_bytes, Flushing::Honest, round).expect("it serves");
+        let journal = empty_journal(place);
+        let load = ["-b4K -o8 -t2 -Su", "-b4K -o1 -t1 -Sb", "-b16K -o4 -t2 -Sh"][round as usize % 3];
+        let every =
+            if load.contains("-Sh") { String::new() } else { format!("--fdatasync-every={}", 2 + random.below(60)) };
+        {
+            let _connected = connected(place, &server)?;
+            run(place, system.make)?;
+            let _mounted = Made::by(place, &mount, &unmount)?;
+            place.diskspd("-c4M -d60 -W0 -w100 -b64K --max-ios=64").arg(&target).run().expect_status(0);
+            run(place, "sync")?;
+            let words = format!("{load} -c4M -r --overwrite {every} -w100 -d600 -W0 --verify --journal=journal");
+            let mut running = place.diskspd(&words).arg(&target).start();
+            wait_for_records(&mut running, &journal, 4_000 + random.below(20_000));
+            server.cut();
+            // Cached writes do not fail before their flush.
+            let run = running.finish();
+            assert_eq!(run.code(), Some(1), "{run}");
+        }
+        server.back();
+        let _connected = connected(place, &server)?;
+        let _mounted = Made::by(place, &mount, &unmount)?;
+        let report = verified(place, &target, 0);
+        assert_eq!(number(&report, "corrupt_units"), 0, "round {round}, {load}: {report}");
+        assert!(number(&report, "durable_units") > 0, "round {round}, {load}: {report}");
+        println!("round {round}: {load} {every}: {} right", number(&report, "right_units"));
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_flushed_is_missed_on_ext4() {
+    let place = machine!();
+    let make = "mkfs.ext4 -q -F -m0 /dev/nbd0";
+    or_skip!(nothing_is_missed(&place, &FileSystem { make, options: "-t ext4", size_bytes: 64 * MIB }));
+}
+
+#[test]
+fn nothing_flushed_is_missed_on_xfs() {
+    let place = machine!();
+    let make = "mkfs.xfs -q -f -K /dev/nbd0";
+    or_skip!(nothing_is_missed(&place, &FileSystem { make, options: "-t xfs", size_bytes: 320 * MIB }));
+}
+
+#[test]
+fn nothing_flushed_is_missed_on_btrfs() {
+    let place = machine!();
+    let make = "mkfs.btrfs -q -f -K /dev/nbd0";
+    or_skip!(nothing_is_missed(&place, &FileSystem { make, options: "-t btrfs", size_bytes: 160 * MIB }));
+}
