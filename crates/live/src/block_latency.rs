@@ -66,6 +66,7 @@ impl BlockLatencyWatch {
     pub fn begin(root: &Root) -> Result<Self, String> {
         let (issue, complete) =
             (tracepoint(root, "block/block_rq_issue")?, tracepoint(root, "block/block_rq_complete")?);
+        sys::limits::lift_lock_limit();
         let requests = HashTable::create(REQUESTS_MAX).map_err(|error| refused(&error))?;
         let buckets = HashTable::create(BUCKETS_MAX).map_err(|error| refused(&error))?;
         let begin = program::at_issue(&issue, requests.number())?;

@@ -21,7 +21,7 @@ use model::affinity;
 use model::engine_kind::EngineKind;
 use model::note::Note;
 use model::operation::Operation;
-use model::plan::{WorkerPlan, WorkerTarget};
+use model::plan::{Expected, WorkerPlan, WorkerTarget};
 use model::record::CpuWait;
 use model::units::Bytes;
 use std::io;
@@ -253,11 +253,16 @@ fn describe(trouble: &WorkerError, context: &Context, plan: &WorkerPlan) -> Stri
     let thread = plan.thread;
     match trouble {
         WorkerError::Io { work, operation, offset, length, errno } => {
-            let path = context.plan.targets[plan.targets[*work].target].path.display();
+            let target = &context.plan.targets[plan.targets[*work].target];
+            let path = target.path.display();
             let verb = operation.gerund();
             let reason = match (errno, operation) {
-                (0, Operation::Read) => "end of target".to_owned(),
+                (0, Operation::Read) => "end of target: it has become shorter, or its device was removed".to_owned(),
                 (0, _) => "the target accepts no more data".to_owned(),
+                (&ENOSPC, _) if matches!(target.expect, Expected::Block { .. }) => format!(
+                    "{} (errno {errno}): its device was removed, or has become shorter, or the pool below it is full",
+                    error_text(*errno)
+                ),
                 _ if !operation.transfers_data() && is_unsupported(*errno) => format!(
                     "the file system or device does not support it (errno {errno}); leave out {}",
                     if *operation == Operation::Discard { "--discard" } else { "--write-zeroes" }
@@ -299,6 +304,7 @@ fn describe(trouble: &WorkerError, context: &Context, plan: &WorkerPlan) -> Stri
 
 /// What the guard of mapped targets answers instead of SIGBUS.
 const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
 
 fn polls_for_completions(plan: &WorkerPlan) -> bool {
     plan.engine.ring.is_some_and(|ring| ring.completion_polling)

@@ -24,7 +24,7 @@ pub enum WriteLease {
 /// Takes a write lease on `file`, a regular file, and releases it.
 ///
 /// `file` may be open for reading or writing. An error means that leases cannot be used: `EACCES` to all but the file's
-/// owner (or holders of `CAP_LEASE`), `EINVAL` on file systems without leases.
+/// owner (or holders of `CAP_LEASE`), `EINVAL` on file systems without leases, and on shares whose server grants none.
 pub fn try_write_lease(file: &File) -> io::Result<WriteLease> {
     // An open of the file between taking and releasing makes the kernel send a signal. That would be SIGIO, which
     // kills; SIGURG is ignored by default.
@@ -34,9 +34,29 @@ pub fn try_write_lease(file: &File) -> io::Result<WriteLease> {
             fcntl(file, F_SETLEASE, libc::F_UNLCK)?;
             Ok(WriteLease::Granted)
         }
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(WriteLease::Refused),
+        Err(error) if is_refusal(file, &error)? => Ok(WriteLease::Refused),
         Err(error) => Err(error),
     }
+}
+
+/// Network file systems with leases: NFS, CIFS, SMB 2 and later, Ceph (`include/uapi/linux/magic.h`).
+const OF_SERVERS: [u32; 4] = [0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x00C3_6400];
+
+/// True if an error says that the file has other users.
+///
+/// # Errors
+///
+/// `EINVAL` on shares: NFS 4 and SMB also answer `EAGAIN` where the server has given this client no delegation or oplock,
+/// whoever has the file open.
+fn is_refusal(file: &File, error: &io::Error) -> io::Result<bool> {
+    if error.kind() != io::ErrorKind::WouldBlock {
+        return Ok(false);
+    }
+    let file_system = rustix::fs::fstatfs(file)?.f_type as u32;
+    if OF_SERVERS.contains(&file_system) {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    Ok(true)
 }
 
 /// Takes a read lease on `file`, regular and open for reading only, does `work` and releases the lease: until then the
@@ -46,7 +66,7 @@ pub fn with_read_lease<T>(file: &File, patience: Duration, work: impl FnOnce() -
     fcntl(file, F_SETSIG, libc::SIGURG)?;
     let granted = ask_until(patience, || match fcntl(file, F_SETLEASE, libc::F_RDLCK) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) if is_refusal(file, &error)? => Ok(false),
         Err(error) => Err(error),
     })?;
     if !granted {

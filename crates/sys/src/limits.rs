@@ -26,6 +26,12 @@ pub fn raise_open_files() -> u64 {
     limit.unwrap_or(u64::MAX)
 }
 
+/// Lifts the limit on locked memory, if this process may: before Linux 5.11, maps of eBPF count as such. A refusal leaves
+/// the limit unchanged; the call that needs the memory then fails.
+pub fn lift_lock_limit() {
+    let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
+}
+
 /// Bytes per page of memory.
 pub fn page_size_bytes() -> u64 {
     rustix::param::page_size() as u64

@@ -59,12 +59,20 @@ impl NewFile {
             // The lock shows later runs that the file is still being written; without locks they find none either.
             let _ = file.lock();
             let mut new = Self { file, folder, naming: Naming::Private(first.clone()) };
+            let own = file_identity::state(&new.file);
             // Tried while the file is empty, since it would be too late afterwards.
             if new.folder.rename_new(&first, &second).is_ok() {
-                new.naming = Naming::Private(second);
-                return Ok(new);
+                new.naming = Naming::Private(second.clone());
+                // On 9p a descriptor leads to the name that the file was opened by.
+                if file_identity::state(&new.file).is_ok() {
+                    return Ok(new);
+                }
+                if let Ok(own) = &own {
+                    new.folder.remove(&second, own)?;
+                }
+            } else {
+                new.remove();
             }
-            new.remove();
             new.naming = Naming::AtOnce(name.to_owned());
             new.file = new.folder.create_new(name)?;
             return Ok(new);

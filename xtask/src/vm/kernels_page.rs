@@ -13,6 +13,9 @@ const HEAD: &str = "| feature |";
 /// The cell of a feature that was not looked for.
 const NOTHING: &str = "-";
 
+/// The cell of a feature that was seen as on the kernel to its left.
+const AS_LEFT: &str = "←";
+
 /// Features of a kernel, with how they were seen.
 type Column = (String, BTreeMap<String, String>);
 
@@ -72,7 +75,15 @@ fn rows(page: &str) -> Vec<(String, Vec<String>)> {
         line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()
     };
     let rows = lines.filter(|line| !line.starts_with("|-")).map(cells);
-    rows.map(|mut cells| (cells.remove(0), cells)).collect()
+    let mut rows: Vec<(String, Vec<String>)> = rows.map(|mut cells| (cells.remove(0), cells)).collect();
+    for (_, cells) in &mut rows {
+        for at in 1..cells.len() {
+            if cells[at] == AS_LEFT {
+                cells[at] = cells[at - 1].clone();
+            }
+        }
+    }
+    rows
 }
 
 fn escaped(how: &str) -> String {
@@ -95,7 +106,10 @@ fn written(page: &str, columns: &[Column]) -> String {
     for feature in features {
         let cells =
             columns.iter().map(|(_, seen)| seen.get(feature).map_or_else(|| NOTHING.to_owned(), |it| escaped(it)));
-        let _ = writeln!(table, "| {feature} | {} |", cells.collect::<Vec<_>>().join(" | "));
+        let cells: Vec<String> = cells.collect();
+        let is_as_left = |at: usize| at > 0 && cells[at] == cells[at - 1];
+        let cells: Vec<&str> = (0..cells.len()).map(|at| if is_as_left(at) { AS_LEFT } else { &cells[at] }).collect();
+        let _ = writeln!(table, "| {feature} | {} |", cells.join(" | "));
     }
     before + &table + &after
 }
@@ -119,6 +133,7 @@ mod tests {
             "{page}"
         );
         assert_eq!(differences(&page, &seen), [""; 0]);
+        assert!(page.contains(&format!("| openat2 | yes | {AS_LEFT} |")), "{page}");
         let better = differences(&page, &[column("5.10.1", "yes")]);
         assert_eq!(better, ["5.10: BPF: expected: no; seen: yes"]);
         assert_eq!(differences(&page, &[column("7.3", "yes")]), ["7.3: has no column"]);

@@ -95,23 +95,22 @@ impl Lab<'_> {
     fn run(&self, part: Part, rows: &[Name]) -> Step<()> {
         let suites = if part == Part::Kernels { &kernel::SUITES[..] } else { &[kernel::USUAL_SUITE] };
         let until = Instant::now() + LIMIT;
+        let place = self.cache.join(part.to_string());
+        std::fs::create_dir_all(&place).map_err(|error| failed("make", &place, &error))?;
         let mut total = Count::default();
         let mut columns = Vec::new();
+        let mut cpu = None;
         for kernel in self.kernels(suites)? {
-            let cpu = machine::cpu(self.qemu, &kernel)?;
-            let archive = initramfs::make(self.cache, &kernel, self.programs, rows)?;
-            let mut devices = disks::make(self.cache)?;
-            let server = if part == Part::Shares { Some(self.server(&kernel, cpu, &archive)?) } else { None };
-            devices.extend(server.iter().flat_map(|server| server.client_devices.clone()));
-            let guest = Guest {
-                qemu: self.qemu,
-                kernel: &kernel,
-                cpu,
-                archive: &archive,
-                words: "",
-                devices,
-                logs: self.cache,
+            let cpu = match cpu {
+                Some(cpu) => cpu,
+                None => *cpu.insert(machine::cpu(self.qemu, &kernel)?),
             };
+            let archive = initramfs::make(&place, &kernel, self.programs, rows)?;
+            let mut devices = disks::make(&place)?;
+            let server = if part == Part::Shares { Some(self.server(&kernel, cpu, &archive, &place)?) } else { None };
+            devices.extend(server.iter().flat_map(|server| server.client_devices.clone()));
+            let guest =
+                Guest { qemu: self.qemu, kernel: &kernel, cpu, archive: &archive, words: "", devices, logs: &place };
             let output = guest.run(until)?;
             let runs_out = self.request.may_run_out && cpu == Cpu::Emulated && !output.is_whole;
             let count = rows::judge(rows, &output.text, &kernel.version, runs_out && Instant::now() >= until);
@@ -133,8 +132,8 @@ impl Lab<'_> {
         suites.iter().map(|suite| kernel::of_suite(self.cache, suite)).collect()
     }
 
-    fn server(&self, kernel: &Kernel, cpu: Cpu, archive: &Path) -> Step<shares::Server> {
-        let share = shares::Share::make(self.cache)?;
+    fn server(&self, kernel: &Kernel, cpu: Cpu, archive: &Path, place: &Path) -> Step<shares::Server> {
+        let share = shares::Share::make(self.cache, place)?;
         let guest = Guest {
             qemu: self.qemu,
             kernel,
@@ -142,7 +141,7 @@ impl Lab<'_> {
             archive,
             words: "diskspd.serves",
             devices: share.server_devices.clone(),
-            logs: self.cache,
+            logs: place,
         };
         Ok(shares::Server { client_devices: share.client_devices, _machine: guest.serve()? })
     }

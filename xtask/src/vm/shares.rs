@@ -33,19 +33,18 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Makes the disks; the programs are fetched once.
-    pub(super) fn make(cache: &Path) -> Step<Self> {
+    /// Makes the disks at `place`; the programs are fetched once, into the cache.
+    pub(super) fn make(cache: &Path, place: &Path) -> Step<Self> {
         let programs = programs(cache)?;
-        let export = cache.join("disks/export.img");
-        let folder = cache.join("disks");
+        let export = place.join("disks/export.img");
+        let folder = place.join("disks");
         fs::create_dir_all(&folder).map_err(|error| failed("make", &folder, &error))?;
         format(&export, EXPORT_BYTES, None)?;
-        let ninth = cache.join("9p");
+        let ninth = place.join("9p");
         let _ = fs::remove_dir_all(&ninth);
         fs::create_dir_all(&ninth).map_err(|error| failed("make", &ninth, &error))?;
-        let socket = cache.join("net.sock");
+        let socket = place.join("net.sock");
         let _ = fs::remove_file(&socket);
-        // A path of a socket is short: the guests' one is relative to nothing.
         let socket = socket.display();
         let programs = format!("if=none,id=programs,format=raw,readonly=on,file={}", programs.display());
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();

@@ -104,6 +104,6 @@ impl Disk {
     pub(crate) fn flag(&self, place: &testkit::Workplace) -> String {
         let run = place.write_refused(&[], &self.path, &self.path, &["--destroy="]);
         let (_, rest) = run.stderr.split_once("--destroy=").expect("a flag");
-        format!("--destroy={}", rest.split_whitespace().next().unwrap_or_default().trim_matches('\''))
+        format!("--destroy={}", rest.split_whitespace().next().unwrap_or_default().trim_matches(['\'', ';']))
     }
 }

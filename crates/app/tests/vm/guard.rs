@@ -49,7 +49,7 @@ fn a_partitioned_disk_and_its_partitions() {
     let [first, second] = or_skip!(partitioned(&place, &disk));
     holds(&place, &disk, &flag, "a GPT partition table");
     let flag_of_second = format!("{flag}-part2");
-    holds(&place, &second, &flag_of_second, "only zeros");
+    holds(&place, &second, &flag_of_second, "the sampled blocks contain only zeros or diskspd's fill pattern");
     or_skip!(ext4(&place, &first.path));
     let mounted = or_skip!(Made::mounted(&place, &first.path));
     in_use(&place, &disk, &flag, &["mounted at", &first.name, "one of its partitions"]);
@@ -62,7 +62,7 @@ fn a_partitioned_disk_and_its_partitions() {
     let before = Snapshot::of(&first.path).checksum;
     place.write_to(&[&flag_of_second], &second.path).expect_status(0);
     assert_eq!(Snapshot::of(&first.path).checksum, before);
-    holds(&place, &second, &flag_of_second, "only zeros or diskspd's fill pattern");
+    holds(&place, &second, &flag_of_second, "the sampled blocks contain only zeros or diskspd's fill pattern");
     drop(mounted);
     let holder = Holder::open(&place, &second.path);
     in_use(&place, &disk, &flag, &[&format!("open in process {}", holder.id()), &second.name]);

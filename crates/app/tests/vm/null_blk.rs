@@ -92,10 +92,11 @@ fn a_device_of_known_microseconds_takes_these_and_little_more() {
             let mean_us: f64 =
                 report.total.sum_of("AvgLat").and_then(|ms| ms.parse().ok()).map_or(0.0, |ms: f64| ms * 1e3);
             assert!(mean_us >= f64::from(device_us), "{words}: the device takes {device_us} µs\n{run}");
-            // An emulated CPU takes a hundred times as long for the path there and back, and that varies.
-            let added_us_max = if is_on_real_cpu() { ADDED_US_MAX } else { f64::INFINITY };
+            // An emulated CPU takes a hundred times as long for the path there and back, and that varies; other programs'
+            // reads of the device have their part in its mean.
             let added_us = mean_us - at_device_us;
-            assert!((-1.0..=added_us_max).contains(&added_us), "{words}: {at_device_us} µs at the device\n{run}");
+            let is_little = !is_on_real_cpu() || (-1.0..=ADDED_US_MAX).contains(&added_us);
+            assert!(is_little, "{words}: {at_device_us} µs at the device\n{run}");
         }
     }
 }

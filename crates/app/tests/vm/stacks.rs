@@ -69,7 +69,9 @@ fn encryption_on_a_raid_of_nvme() {
     run.expect_status(0);
     let result: Value = place.json("result.json");
     let storage = find(&result, "below").expect("the storage below the target");
-    let [first, second] = disks.each_ref().map(|disk| format!("{} disk", disk.name));
+    let mut members = disks.each_ref().map(|disk| format!("{} disk", disk.name));
+    members.sort();
+    let [first, second] = members;
     let names = stack(storage);
     assert_eq!(names, ["dm-0 mapper".to_owned(), "md0 raid".to_owned(), first, second], "{storage:#}");
 }
@@ -86,7 +88,7 @@ fn the_monitor_sees_every_level_of_a_stack() {
     let _mounted = or_skip!(Made::by(&place, &mount, &format!("umount {}", point.display())));
     let [first, second] = disks.each_ref().map(|disk| disk.name.clone());
 
-    let watched = format!("monitor /dev/mapper/row md0 {first} {second} --record r.jsonl -i 100ms");
+    let watched = format!("monitor /dev/mapper/row md0 {first} {second} --csv --record r.jsonl -i 100ms");
     let mut monitor = place.diskspd(&watched).start();
     monitor.wait_for_stdout("\n\"");
     let words = "-c2M -d30 -W0 -C0 -b64K -w100 -Su -o2 --max-ios=200";
