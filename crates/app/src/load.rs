@@ -15,7 +15,7 @@ use crate::run_report::{RunReport, judged};
 use crate::same_file;
 use crate::status::{Status, fail, printed, refuse_each};
 use crate::system_env::Invocation;
-use crate::trace::of_run::{self, TraceOfRun};
+use crate::trace_of_run::{self, TraceOfRun};
 use crate::{events, interrupt};
 use cli::RunRequest;
 use host::Root;

@@ -54,6 +54,8 @@ mod system_env;
 mod target_reading;
 mod text_file;
 mod trace;
+mod trace_of_run;
+mod trace_reading;
 mod unit_evidence;
 mod verify_targets;
 #[cfg_attr(not(feature = "sheets"), path = "absent/workbook.rs")]

@@ -4,7 +4,7 @@ use crate::console_observer::ConsoleObserver;
 use crate::foreign_file;
 use crate::interrupt::Signals;
 use crate::live::{self, LiveSinks, LiveView, Naming};
-use crate::trace::replay::TraceReading;
+use crate::trace_reading::TraceReading;
 use cli::RunRequest;
 use host::Root;
 use model::block_device::BlockDevice;

@@ -5,7 +5,7 @@ use crate::live::CheckedStream;
 use crate::output::{can_draw, say};
 use crate::outputs::{Destinations, Protected};
 use crate::same_file;
-use crate::trace::of_run;
+use crate::trace_of_run;
 use cli::{RunOptions, RunRequest};
 use host::Root;
 use model::facts::SystemFacts;

@@ -60,6 +60,7 @@ pub mod printable;
 pub mod profile;
 pub mod record;
 pub mod replay;
+pub mod replay_figures;
 pub mod requirement;
 pub mod result;
 pub mod rw_flags;

@@ -27,7 +27,7 @@ use crate::plan::{EffectiveDistribution, Plan};
 use crate::preset::PresetRun;
 use crate::profile::{OfferedRate, Profile, RateProcess, Reduction, Skew, StreamName};
 use crate::record::{SlowIo, WaitCounts};
-use crate::replay::ReplayFigures;
+use crate::replay_figures::ReplayFigures;
 use crate::storage_course::{CacheFigures, DeviceCourse, ShareCourse};
 use crate::targets_found::TargetsFound;
 use crate::units::UnixTime;

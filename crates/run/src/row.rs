@@ -1,6 +1,6 @@
 //! One worker's work on one target, as it counts it.
 
-use crate::replaying::ReplayCells;
+use crate::replay_cells::ReplayCells;
 use crate::size_cells::SizeCells;
 use crate::skew::{SkewCells, SkewTables};
 use crate::times::{Times, tally};

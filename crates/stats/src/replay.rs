@@ -3,7 +3,8 @@
 use crate::latency::Merged;
 use hot::buckets;
 use model::record::{ReplayRecord, TimeSpanRecord, TimesRecord};
-use model::replay::{LATE_NS, ReplayFigures, VERY_LATE_NS};
+use model::replay::{LATE_NS, VERY_LATE_NS};
+use model::replay_figures::ReplayFigures;
 
 /// The figures of a replay; `None` if I/Os were generated.
 pub(crate) fn figures(record: &TimeSpanRecord) -> Option<ReplayFigures> {

@@ -1,18 +1,13 @@
 //! `diskspd trace replay`: the requests of a trace, issued again.
 
-mod reading;
-
-pub(crate) use reading::TraceReading;
-
 use crate::load;
 use crate::status::{Status, refuse_with};
 use crate::system_env::{Invocation, SystemEnv};
+use crate::trace_reading::open;
 use cli::subcommand::trace::ReplayRequest;
 use model::printable::printable;
 use model::replay::Replay;
-use std::fs::File;
 use std::path::Path;
-use trace::readers::TraceReader;
 use trace::replay::survey;
 use trace::summary::Summarizer;
 
@@ -47,11 +42,4 @@ fn surveyed(request: &ReplayRequest) -> Result<Replay, String> {
         return Err(format!("'{name}' has no requests to replay"));
     }
     Ok(replay)
-}
-
-/// Begins to read a trace.
-fn open(path: &Path) -> Result<TraceReader<'static>, String> {
-    let name = path.display();
-    let file = File::open(path).map_err(|error| format!("cannot read '{name}': {error}"))?;
-    TraceReader::new(vec![Box::new(file)]).map_err(|error| format!("'{name}': {error}"))
 }

@@ -84,10 +84,8 @@ fn a_recording_of_a_process_has_its_requests_only() {
     load.wait_for_stderr("starting measurements");
     let other = place.diskspd(&format!("-b16K -o1 -r -Su -W0 -d600 {device}")).start();
     let pid = load.id();
-    let mut run = or_skip!(recording(&place, &format!("--pid {pid} --output t.iotrace")));
-    // Until it has some.
-    let before = load.transferred_bytes();
-    run.wait_until("the load goes on", |_| load.transferred_bytes() > before + (1 << 20));
+    let run = or_skip!(recording(&place, &format!("--pid {pid} --output t.iotrace")));
+    load.wait_for_ios();
     let events = recorded(&place, run, "t.iotrace", None);
     load.interrupt();
     other.interrupt();

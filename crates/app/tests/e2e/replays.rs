@@ -237,7 +237,7 @@ fn durable_writes_of_the_trace_are_durable_and_flushes_before_writes_are_issued(
     assert_eq!(replay(&place)["changes"]["flushes_before_writes"], 1);
 }
 
-// Shows data-safety: trace replay
+// Shows data-safety: a file or block device, by the requests of a trace
 #[test]
 fn a_replay_writes_only_to_what_a_load_may_write_to() {
     let place = workplace!();
@@ -270,7 +270,7 @@ fn what_cannot_be_replayed_is_refused() {
     place.file("words.txt", b"these are words");
     for (words, expected) in [
         ("empty.iotrace a.dat", "'empty.iotrace' has no requests to replay"),
-        ("words.txt a.dat", "unknown content"),
+        ("words.txt a.dat", "not a trace"),
         ("missing.iotrace a.dat", "missing.iotrace"),
         ("- a.dat", "give a file"),
         ("t.iotrace -b4K a.dat", "-b cannot be used with trace replay"),

@@ -3,7 +3,8 @@
 use super::{RuleContext, VerdictRule};
 use crate::rule::Observation;
 use model::finding::Severity;
-use model::replay::{ReplayChanges, ReplayFigures};
+use model::replay::ReplayChanges;
+use model::replay_figures::ReplayFigures;
 use model::units::{counted, grouped};
 
 pub(super) const RULES: &[VerdictRule] = &[

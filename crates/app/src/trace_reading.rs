@@ -1,13 +1,15 @@
 //! The thread that reads a trace ahead of those that issue its requests.
 
-use super::open;
 use hot::replay::{Feed, Request};
 use model::plan::{Pattern, Plan};
 use model::profile::Profile;
 use model::replay::{Replay, ReplayChanges};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use trace::readers::TraceReader;
 use trace::replay::{Mapper, Rules};
 
 /// How long the reader waits for room in a queue, which lasts the thread that issues its requests far longer.
@@ -87,4 +89,11 @@ fn put(feed: &Feed, request: &Request) {
     while !feed.is_closed() && !feed.put(request) {
         thread::sleep(FULL);
     }
+}
+
+/// Begins to read a trace.
+pub(crate) fn open(path: &Path) -> Result<TraceReader<'static>, String> {
+    let name = path.display();
+    let file = File::open(path).map_err(|error| format!("cannot read '{name}': {error}"))?;
+    TraceReader::new(vec![Box::new(file)]).map_err(|error| format!("'{name}': {error}"))
 }
