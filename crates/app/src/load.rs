@@ -122,7 +122,7 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
     let stream = live_outputs(&request.options, &protected).map_err(|reasons| errors.extend(reasons)).ok();
     let written: Vec<Protected> = protected.iter().cloned().chain(outputs_of(&request.options)).collect();
     let others: Vec<Protected> = protected.iter().cloned().chain(results_and_stream(&request.options)).collect();
-    let trace = of_run::check(&request.options, &others).map_err(|reason| errors.push(reason)).ok().flatten();
+    let trace = trace_of_run::check(&request.options, &others).map_err(|reason| errors.push(reason)).ok().flatten();
     let journal = Journal::check(request, &written).map_err(|reason| errors.push(reason)).ok().flatten();
     say_each("ERROR", &errors);
     let warnings: Vec<String> = request.warnings.iter().cloned().chain(warnings).collect();

@@ -117,7 +117,7 @@ pub(crate) fn check_outputs(options: &RunOptions, path: &Path, role: &'static st
     let files = Destinations::check(&options.outputs, ResultFormat::Text, options.replace_output, &source);
     let mut errors = files.err().unwrap_or_default();
     errors.extend(stream(options, &source).err());
-    errors.extend(of_run::check(options, &source).err());
+    errors.extend(trace_of_run::check(options, &source).err());
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
