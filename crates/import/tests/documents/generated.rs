@@ -236,6 +236,7 @@ fn record(span: &Span, system: &SystemFacts) -> TimeSpanRecord {
         sizes: Vec::new(),
         intervals: if span.interval_ms.is_some() { intervals(ios) } else { Vec::new() },
         open_loop: rate_iops(span).map(|_| open_loop(ios, span.waits)),
+        replay: None,
         skew_draws: Vec::new(),
         written: written(span),
     };
