@@ -5,6 +5,7 @@
 //! of options, profiles or statistics.
 
 pub mod aio;
+pub mod below;
 pub mod buffers;
 pub mod mapped;
 pub mod null;

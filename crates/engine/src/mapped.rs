@@ -28,6 +28,8 @@ pub struct MappedTarget {
 #[derive(Debug)]
 pub struct Mapped<E, C> {
     inner: E,
+    /// Some targets are the inner engine's, or it flushes.
+    has_inner: bool,
     /// What the latest look found there and was not taken.
     inner_found: u32,
     /// By file number; `None` = the inner engine's.
@@ -50,6 +52,7 @@ impl<E: Engine, C: Clock> Mapped<E, C> {
     ) -> Self {
         Self {
             inner,
+            has_inner: targets.iter().any(Option::is_none),
             inner_found: 0,
             targets,
             regions,
@@ -58,8 +61,9 @@ impl<E: Engine, C: Clock> Mapped<E, C> {
         }
     }
 
+    #[inline]
     fn is_mapped(&self, file: u32) -> bool {
-        self.targets.get(file as usize).is_some_and(Option::is_some)
+        !self.has_inner || self.targets.get(file as usize).is_some_and(Option::is_some)
     }
 }
 
@@ -94,7 +98,7 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
     }
 
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64) {
-        if self.is_mapped(self.prepared.get(slot, operation).file) {
+        if !self.has_inner || self.is_mapped(self.prepared.get(slot, operation).file) {
             self.operations.stage(Waiting { slot, operation, offset });
         } else {
             self.inner.stage_prepared(slot, operation, offset);
@@ -103,6 +107,7 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
 
     fn stage_flush(&mut self, slot: SlotId, file: u32, call: FlushCall) {
         // Pages in memory are flushed with each write (`-N`).
+        self.has_inner = true;
         self.inner.stage_flush(slot, file, call);
     }
 
@@ -110,25 +115,24 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
         self.operations.hand_over();
         // With operations at hand nothing is waited for.
         let wait = if self.operations.ready() > 0 { Wait::Poll } else { wait };
-        if self.inner.in_flight() == 0 {
-            return Ok(Pushed::default());
-        }
-        self.inner.push(wait)
+        if self.has_inner && self.inner.in_flight() > 0 { self.inner.push(wait) } else { Ok(Pushed::default()) }
     }
 
     fn look(&mut self) -> Found {
-        let inner = self.inner.look();
+        let inner = if self.has_inner { self.inner.look() } else { Found::default() };
         self.inner_found = inner.count;
         Found { count: inner.count + self.operations.ready(), is_stamped: inner.is_stamped || inner.count == 0 }
     }
 
     fn take(&mut self, most: u32, mut each: impl FnMut(Done)) {
         let of_inner = most.min(self.inner_found);
-        self.inner_found -= of_inner;
-        self.inner.take(of_inner, &mut each);
+        if of_inner > 0 {
+            self.inner_found -= of_inner;
+            self.inner.take(of_inner, &mut each);
+        }
         let transfer = |next: &Waiting| {
-            let op = Op { offset: next.offset, ..*self.prepared.get(next.slot, next.operation) };
-            transfer(&self.targets, &mut self.regions, &op)
+            let op = self.prepared.get(next.slot, next.operation);
+            transfer(&self.targets, &mut self.regions, op, next.offset)
         };
         self.operations.take(most - of_inner, transfer, each);
     }
@@ -144,7 +148,8 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
     }
 
     fn in_flight(&self) -> u32 {
-        self.inner.in_flight() + self.operations.in_flight()
+        let of_inner = if self.has_inner { self.inner.in_flight() } else { 0 };
+        of_inner + self.operations.in_flight()
     }
 
     fn fill(&mut self, op: &Op, fill: impl FnMut(&mut [u8], u64)) -> bool {
@@ -162,20 +167,19 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
     }
 }
 
-/// The copy that is one operation; its result is bytes or a negative error number.
-fn transfer(targets: &[Option<MappedTarget>], regions: &mut [Option<Region>], op: &Op) -> i32 {
+/// The copy that is one operation at `offset`; its result is bytes or a negative error number.
+#[inline]
+fn transfer(targets: &[Option<MappedTarget>], regions: &mut [Option<Region>], op: &Op, offset: u64) -> i32 {
     let target = targets.get(op.file as usize).and_then(Option::as_ref);
     let region = regions.get_mut(op.region as usize).and_then(Option::as_mut);
     let (Some(target), Some(region)) = (target, region) else { return -libc::EBADF };
     let (length, at) = (u64::from(op.length), op.region_offset);
     let copied = match (op.operation, region) {
         (Operation::Write, region) => {
-            let written = target.memory.write(op.offset, region.mapping(), at, length, target.non_temporal);
-            written.and_then(|()| target.make_durable(op.offset, length))
+            let written = target.memory.write(offset, region.mapping(), at, length, target.non_temporal);
+            written.and_then(|()| target.make_durable(offset, length))
         }
-        (Operation::Read, Region::Own(buffer)) => {
-            target.memory.read(op.offset, buffer, at, length, target.non_temporal)
-        }
+        (Operation::Read, Region::Own(buffer)) => target.memory.read(offset, buffer, at, length, target.non_temporal),
         (Operation::Read, Region::Shared(_)) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
         // They would go past the mapping.
         (Operation::Discard | Operation::WriteZeroes, _) => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),

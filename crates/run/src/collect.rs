@@ -3,7 +3,7 @@
 use crate::interval_cursor::Phase;
 use crate::recorder::Recorder;
 use crate::row::Row;
-use crate::shape::Shape;
+use crate::shape::{General, Shape};
 use crate::size_cells::SizeCell;
 use crate::work::{Assigner, Work};
 use crate::worker::{Sampling, Worker, WorkerError};
@@ -51,7 +51,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     fn count_and_free<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
         let Self { engine, slots, work, recorder, sampling, cursor, stop, .. } = self;
         // Most turns: one kind of I/O only, on one target, all of them measured.
-        if S::IS_PLAIN
+        if S::IS_FIXED
             && !E::STAMPS
             && cursor.is_measuring()
             && now_ns < stop.at_ns()
@@ -59,15 +59,22 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             && let (work, row) = (&mut work[0], &recorder.rows[0])
             && let Some(operation) = work.mix.fixed()
         {
+            let sizes = row.sizes.as_ref().filter(|_| !S::IS_SINGLE).map(|sizes| sizes.of(operation));
             let alike = Alike { slots, work, row, operation, now_ns };
-            return match &recorder.latencies {
-                Some(latencies) => {
+            return match (&recorder.latencies, sizes) {
+                (Some(latencies), None) => {
                     let tables = latencies.tables(row, operation);
-                    alike.count::<E, S>(engine, back, |slot, size, latency_ns| {
-                        tables.of_size(size).record(slot, latency_ns, now_ns);
-                    })
+                    let also = |slot: &Slot, _: Option<&_>, latency_ns| tables.record(slot, latency_ns, now_ns);
+                    alike.count::<E, S>(engine, back, None, also)
                 }
-                None => alike.count::<E, S>(engine, back, |_, _, _| ()),
+                (Some(latencies), Some(sizes)) => {
+                    let tables = latencies.tables(row, operation);
+                    let also = |slot: &Slot, size: Option<&_>, latency_ns| {
+                        tables.of_size(size).record(slot, latency_ns, now_ns);
+                    };
+                    alike.count::<E, S>(engine, back, Some(sizes), also)
+                }
+                (None, sizes) => alike.count::<E, S>(engine, back, sizes, |_, _, _| ()),
             };
         }
         self.count_any::<S>(back, now_ns)
@@ -75,6 +82,18 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Counts any.
     pub(crate) fn count_any<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
+        if S::IS_SINGLE || !self.is_special {
+            self.count_as::<S, false, false>(back, now_ns)
+        } else if !S::IS_FIXED && self.is_traced {
+            self.count_as::<General, true, true>(back, now_ns)
+        } else {
+            self.count_as::<General, true, false>(back, now_ns)
+        }
+    }
+
+    /// Counts any; with sizes, response times, limits and flushes if they are special; and with what traces need if
+    /// they are traced, which is special too.
+    fn count_as<S: Shape, const SPECIAL: bool, const TRACED: bool>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
         let Self {
             engine,
             slots,
@@ -90,19 +109,18 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             stop,
             ..
         } = self;
-        let tracer = tracer.as_ref().filter(|_| S::PAUSES || S::REPLAYS);
+        let tracer = tracer.as_ref().filter(|_| TRACED);
         let (recorder, rows) = (&**recorder, &*recorder.rows);
         // The only request starts anew at the stamp with which it came back.
         let waits_count = self.waits_count && !E::STAMPS && !S::IS_SINGLE;
         let (stopped_ns, sampled_ns) = (stop.at_ns(), sampling.started_ns);
-        let is_accounted = !S::IS_PLAIN && (self.open_loop || allowance.is_some() || flusher.is_some());
         // That of all that ended now.
         let phase_now = cursor.phase_at(now_ns, stopped_ns);
         let mut latest_ns = now_ns;
         let mut failed = None;
         back.take::<E, S>(engine, |done| {
             let slot = &mut slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
-            let at = if S::IS_PLAIN { 0 } else { slot.work as usize };
+            let at = if S::IS_FIXED { 0 } else { slot.work as usize };
             let (work, row) = (&mut work[at], &rows[at]);
             let (mut begun_ns, mut ended_ns) = (slot.end(waits_count, now_ns), now_ns);
             if E::STAMPS {
@@ -119,10 +137,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             if !E::STAMPS && slot.started_ns == sampled_ns {
                 sampling.finish(begun_ns, ended_ns, is_measured && done.result >= 0, recorder);
             }
-            // Blocks are below 2 GiB (`limits::TRANSFER_BYTES_MAX`), so no error looks like a length.
-            if S::REPLAYS
-                && let Some(call) = work.flush_call(done.slot)
-            {
+            if TRACED && let Some(call) = work.flush_call(done.slot) {
                 if let Some(replaying) = &mut work.replaying {
                     replaying.end_flush();
                 }
@@ -139,7 +154,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 give_back::<S>(assigner, work, slot.work, done.slot);
                 return;
             }
-            let length = work.length::<S>(done.slot, slot);
+            // Blocks are below 2 GiB (`limits::TRANSFER_BYTES_MAX`), so no error looks like a length.
+            let length = match (TRACED, SPECIAL) {
+                (true, _) => work.length_of_any(done.slot, slot),
+                (_, true) => work.length(slot),
+                _ => work.block,
+            };
             if done.result.cast_unsigned() != length && !is_whole(slot.operation, done.result) {
                 if done.result <= 0 {
                     if E::VERIFIES && slot.operation == Operation::Read && is_unreadable(done.result.wrapping_neg()) {
@@ -162,24 +182,24 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 tracer.io(slot, length, (issue_ns, ended_ns));
             }
             if counts {
-                if S::REPLAYS {
+                if TRACED && work.replaying.is_some() {
                     row.record_length(slot.operation, length);
                 }
                 let latency_ns = ended_ns.saturating_sub(begun_ns);
-                let size = row.sizes.as_ref().filter(|_| S::HAS_SIZES).map(|sizes| sizes.cell(slot));
+                let size = row.sizes.as_ref().filter(|_| SPECIAL).map(|sizes| sizes.cell(slot));
                 counters::record(size.map_or_else(|| row.tally(slot.operation), |size| &size.current), latency_ns);
                 if is_measured && let Some(latencies) = &recorder.latencies {
-                    let of_length = if S::REPLAYS { length } else { 0 };
+                    let of_length = if TRACED && work.replaying.is_some() { length } else { 0 };
                     let tables = latencies.tables(row, slot.operation).of_size(size).of_length(of_length);
                     tables.record(slot, latency_ns, ended_ns);
                 }
             }
-            if is_accounted {
-                let is_write = slot.operation.changes_data();
-                recorder.count_unflushed(is_measured && is_write);
-                let flusher = flusher.as_mut().filter(|_| is_write);
+            if SPECIAL {
                 // The response to a write ends when it is durable.
-                let is_kept = flusher.is_some_and(|flusher| flusher.finish(slot, begun_ns, counts));
+                let is_kept = flusher.as_mut().filter(|_| slot.operation.changes_data()).is_some_and(|flusher| {
+                    recorder.count_unflushed(is_measured);
+                    flusher.finish(slot, begun_ns, counts)
+                });
                 if is_measured && !is_kept {
                     recorder.respond(row, slot.operation, ended_ns.saturating_sub(slot.intended_ns));
                 }
@@ -260,11 +280,11 @@ impl Alike<'_> {
         self,
         engine: &mut E,
         back: Back,
+        sizes: Option<&[SizeCell]>,
         also: impl Fn(&Slot, Option<&SizeCell>, u64),
     ) -> Option<Done> {
         let Self { slots, work, row, operation, now_ns } = self;
         let (block, tally) = (work.block, row.tally(operation));
-        let sizes = row.sizes.as_ref().filter(|_| S::HAS_SIZES).map(|sizes| sizes.of(operation));
         let mut failed = None;
         let mut finish = |done: Done| {
             let slot = &mut slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
@@ -301,8 +321,8 @@ impl Alike<'_> {
 #[inline]
 fn give_back<S: Shape>(assigner: &mut Assigner, work: &mut Work, index: u32, request: SlotId) {
     let free = match assigner {
-        Assigner::Weighted { free, .. } if !S::IS_PLAIN => free,
-        Assigner::Fixed { ready } if !S::IS_PLAIN && !work.is_ready => {
+        Assigner::Weighted { free, .. } if !S::IS_FIXED => free,
+        Assigner::Fixed { ready } if !S::IS_FIXED && !work.is_ready => {
             work.is_ready = true;
             ready.push(index);
             &mut work.free

@@ -3,7 +3,6 @@
 use crate::allowance::Allowance;
 use crate::flush::Flusher;
 use crate::open_loop::Starts;
-use crate::shape::{AnySizes, Shape};
 use crate::submission::Built;
 use crate::work::{Assigner, Work};
 use crate::worker::Worker;
@@ -12,8 +11,9 @@ use hot::clock::Clock;
 use hot::mix::Mix;
 use hot::rng::Rng;
 use hot::sizes::{SizedNext, SizedStream};
-use hot::slots::Slot;
+use hot::slots::{FreeSlots, Slot};
 use hot::stream::{Next, OffsetStream};
+use hot::weighted::Weighted;
 use model::operation::Operation;
 
 /// What starting an I/O needs beside its request and its target.
@@ -60,7 +60,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Starts an operation for every free request of the only target, as many as a turn may. Gives how many started.
     #[inline]
-    pub(crate) fn issue_plain<S: Shape>(&mut self, now_ns: u64) -> u32 {
+    pub(crate) fn issue_fixed(&mut self, now_ns: u64) -> u32 {
         let Self { engine, rng, work, slots, spread, .. } = self;
         let work = &mut work[0];
         let waiting = work.free.free_count();
@@ -69,42 +69,38 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let Work { stream, mix, sizes, free, .. } = work;
         let ids = free.take_many(count);
         match sizes {
-            Some(sizes) if S::HAS_SIZES => start_plain_sized(engine, rng, slots, (sizes, mix), ids, now_ns),
-            _ => start_plain(engine, rng, slots, (stream, mix), 0, ids, now_ns),
+            Some(sizes) => start_plain_sized(engine, rng, slots, (sizes, mix), ids, now_ns),
+            None => start_plain(engine, rng, slots, (stream, mix), 0, ids, now_ns),
         }
         count as u32
     }
 
     /// Starts the operations that have a free request and are due, as many as a turn may. Gives the time at which
     /// the next one is due, if requests are free and none may start yet.
-    pub(crate) fn issue<S: Shape>(&mut self, now_ns: u64) -> Option<u64> {
-        if S::REPLAYS {
+    pub(crate) fn issue(&mut self, now_ns: u64) -> Option<u64> {
+        if self.is_traced && self.replays() {
             return self.issue_recorded(now_ns);
         }
-        if S::PAUSES {
+        if self.pauses {
             self.issue_held(now_ns);
         }
         let most = if E::TAKES_MANY { self.spread.most as usize } else { usize::MAX };
-        if self.assigner.is_weighted() {
-            let mut started = 0;
-            while started < most && self.issue_one_weighted::<S>(now_ns) == Built::One {
-                started += 1;
+        let (mut parts, work, assigner) = self.parts(most);
+        let ready = match assigner {
+            Assigner::Fixed { ready } => ready,
+            Assigner::Weighted { free, table } => {
+                while parts.most > 0 && parts.start_drawn(work, free, table, now_ns) {
+                    parts.most -= 1;
+                }
+                self.spread.has_more = E::TAKES_MANY && parts.most == 0;
+                return None;
             }
-            self.spread.has_more = E::TAKES_MANY && started == most;
-            return None;
-        }
-        let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
-        let Self { engine, clock, rng, work, slots, allowance, flusher, assigner: Assigner::Fixed { ready }, .. } =
-            self
-        else {
-            return None;
         };
-        let mut parts = Parts { engine, clock, rng, slots, allowance, flusher, starts, most };
         let (mut next_start_ns, mut has_more, mut kept) = (None, false, 0);
         for position in 0..ready.len() {
             let index = ready[position];
             let work = &mut work[index as usize];
-            let due_ns = parts.start_all::<S>(work, now_ns);
+            let due_ns = parts.start_all(work, now_ns);
             if let Some(due_ns) = due_ns {
                 next_start_ns = Some(next_start_ns.map_or(due_ns, |next: u64| next.min(due_ns)));
             }
@@ -129,14 +125,15 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     /// Starts one operation, if any request is free and due.
-    pub(crate) fn issue_one<S: Shape>(&mut self, now_ns: u64) -> Built {
-        let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
-        let Self { engine, clock, rng, work, slots, allowance, flusher, assigner: Assigner::Fixed { ready }, .. } =
-            self
-        else {
-            return self.issue_one_weighted::<S>(now_ns);
+    pub(crate) fn issue_one(&mut self, now_ns: u64) -> Built {
+        let (mut parts, work, assigner) = self.parts(1);
+        let ready = match assigner {
+            Assigner::Fixed { ready } => ready,
+            Assigner::Weighted { free, table } => {
+                let has_started = parts.start_drawn(work, free, table, now_ns);
+                return if has_started { Built::One } else { Built::NoneIdle };
+            }
         };
-        let mut parts = Parts { engine, clock, rng, slots, allowance, flusher, starts, most: 1 };
         let mut next_start_ns = u64::MAX;
         for position in 0..ready.len() {
             let work = &mut work[ready[position] as usize];
@@ -145,7 +142,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 next_start_ns = next_start_ns.min(due_ns);
                 continue;
             }
-            if !parts.admits::<S>(work) {
+            if !parts.admits(work) {
                 continue;
             }
             let Some(slot) = work.free.take() else { continue };
@@ -153,52 +150,39 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 work.is_ready = false;
                 ready.swap_remove(position);
             }
-            parts.account::<S>(work, slot, due_ns, now_ns);
-            parts.start::<S>(work, slot, now_ns);
+            parts.account(work, slot, due_ns, now_ns);
+            parts.start(work, slot, now_ns);
             return Built::One;
         }
         if next_start_ns == u64::MAX { Built::NoneIdle } else { Built::NotBefore { start_ns: next_start_ns } }
     }
 
-    fn issue_one_weighted<S: Shape>(&mut self, now_ns: u64) -> Built {
-        let Self { engine, clock, rng, work, slots, allowance, flusher, assigner, .. } = self;
-        let Assigner::Weighted { free, table } = assigner else { return Built::NoneIdle };
-        if free.free_count() == 0 {
-            return Built::NoneIdle;
-        }
-        let index = table.draw(rng);
-        let work = &mut work[index];
-        let mut parts = Parts { engine, clock, rng, slots, allowance, flusher, starts: None, most: 1 };
-        if !parts.admits::<S>(work) {
-            return Built::NoneIdle;
-        }
-        let Some(slot) = free.take() else { return Built::NoneIdle };
-        parts.slots[slot as usize].work = index as u32;
-        parts.start::<S>(work, slot, now_ns);
-        Built::One
-    }
-
     /// Issues writes that waited for a flush, as many as the next one covers.
     fn issue_held(&mut self, now_ns: u64) {
-        let Self { engine, clock, rng, work, slots, allowance, flusher, .. } = self;
-        let mut parts = Parts { engine, clock, rng, slots, allowance, flusher, starts: None, most: usize::MAX };
+        let (mut parts, work, _) = self.parts(usize::MAX);
         while let Some(id) = parts.flusher.as_mut().and_then(Flusher::next_held) {
             let slot = &mut parts.slots[id as usize];
             slot.started_ns = now_ns;
             let (slot, work) = (*slot, &mut work[slot.work as usize]);
-            parts.stage::<AnySizes>(work, id, (slot.operation, slot.offset, work.length::<AnySizes>(id, &slot)));
+            parts.stage(work, id, (slot.operation, slot.offset, work.length(&slot)));
         }
+    }
+
+    /// What starting I/Os needs, at most so many.
+    #[inline]
+    fn parts(&mut self, most: usize) -> (Parts<'_, E, C>, &mut [Work], &mut Assigner) {
+        let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
+        let Self { engine, clock, rng, work, slots, allowance, flusher, assigner, .. } = self;
+        (Parts { engine, clock, rng, slots, allowance, flusher, starts, most }, work, assigner)
     }
 }
 
 impl<E: Engine, C: Clock> Parts<'_, E, C> {
     /// Starts what is due on one target; gives the time of the next start if requests are left.
     #[inline]
-    fn start_all<S: Shape>(&mut self, work: &mut Work, now_ns: u64) -> Option<u64> {
-        // What a plain load does not use, it does not ask for either.
-        let pauses = S::PAUSES && (work.rotates || self.flusher.is_some());
-        if !work.pacer.is_limited() && self.allowance.is_none() && !pauses {
-            let mut count = work.free.free_count();
+    fn start_all(&mut self, work: &mut Work, now_ns: u64) -> Option<u64> {
+        let mut count = work.free.free_count();
+        if !work.pacer.is_limited() && self.allowance.is_none() && !work.rotates && self.flusher.is_none() {
             if E::TAKES_MANY {
                 count = count.min(self.most);
                 self.most -= count;
@@ -207,106 +191,120 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
                 let Work { stream, mix, sizes, free, first_slot, .. } = work;
                 let ids = free.take_many(count);
                 match sizes {
-                    Some(sizes) if S::HAS_SIZES => {
-                        start_plain_sized(self.engine, self.rng, self.slots, (sizes, mix), ids, now_ns);
-                    }
-                    _ => start_plain(self.engine, self.rng, self.slots, (stream, mix), *first_slot, ids, now_ns),
+                    Some(sizes) => start_plain_sized(self.engine, self.rng, self.slots, (sizes, mix), ids, now_ns),
+                    None => start_plain(self.engine, self.rng, self.slots, (stream, mix), *first_slot, ids, now_ns),
                 }
-            } else {
-                for _ in 0..count {
-                    let Some(slot) = work.free.take() else { break };
-                    self.start::<S>(work, slot, now_ns);
-                }
+                return None;
             }
-            return None;
         }
-        while work.free.free_count() > 0 {
+        for _ in 0..count {
             let due_ns = work.pacer.due_ns();
             if due_ns > now_ns {
                 return Some(due_ns);
             }
-            if !self.admits::<S>(work) {
+            if !self.admits(work) {
                 return None;
             }
             let slot = work.free.take()?;
-            self.account::<S>(work, slot, due_ns, now_ns);
-            self.start::<S>(work, slot, now_ns);
+            self.account(work, slot, due_ns, now_ns);
+            self.start(work, slot, now_ns);
         }
         None
     }
 
+    /// Starts an I/O on a target that is drawn; false if no request is free, or none may start.
+    #[inline(never)]
+    fn start_drawn(&mut self, work: &mut [Work], free: &mut FreeSlots, table: &Weighted, now_ns: u64) -> bool {
+        if free.free_count() == 0 {
+            return false;
+        }
+        let index = table.draw(self.rng);
+        let work = &mut work[index];
+        if !self.admits(work) {
+            return false;
+        }
+        let Some(slot) = free.take() else { return false };
+        self.slots[slot as usize].work = index as u32;
+        // Requests of all targets are prepared for none.
+        self.start_special(work, slot, now_ns);
+        true
+    }
+
     /// A paced I/O that was due at `due_ns` starts.
-    fn account<S: Shape>(&mut self, work: &mut Work, id: SlotId, due_ns: u64, now_ns: u64) {
+    #[inline]
+    fn account(&mut self, work: &mut Work, id: SlotId, due_ns: u64, now_ns: u64) {
         if let Some(starts) = &self.starts {
             let left = work.free.free_count();
             starts.account(&mut self.slots[id as usize], &mut work.saturation, due_ns, now_ns, left);
         }
-        // The size is not drawn yet.
-        if !(S::HAS_SIZES && work.sizes.is_some()) {
+        // With several, the size is not drawn yet.
+        if work.sizes.is_none() {
             work.pacer.charge(now_ns);
         }
     }
 
     /// True if the next I/O on a target may start.
-    fn admits<S: Shape>(&mut self, work: &Work) -> bool {
-        if S::PAUSES && work.is_full() {
-            return false;
-        }
-        self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.writes_media))
-    }
-
-    /// Chooses offset, operation and content of one I/O and hands it to the engine.
     #[inline]
-    fn start<S: Shape>(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
-        if S::HAS_SIZES && work.sizes.is_some() {
-            return self.start_sized::<S>(work, id, now_ns);
+    fn admits(&mut self, work: &Work) -> bool {
+        if !work.is_special {
+            return true;
         }
-        let request = id - work.first_slot;
-        let next = work.stream.next(self.rng, request as usize);
-        let operation = work.mix.next(next.continues, self.rng);
-        if let Some(allowance) = self.allowance {
-            allowance.charge(work.block, operation);
-        }
-        self.slots[id as usize].begin(operation, next.offset, now_ns);
-        if !self.holds::<S>(id, operation) {
-            self.stage::<S>(work, id, (operation, next.offset, work.block));
-        }
+        !work.is_full()
+            && self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.writes_media))
     }
 
-    /// The same where the size is drawn too, before the offset.
-    fn start_sized<S: Shape>(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
-        let Some(sizes) = &mut work.sizes else { return };
-        let continues = sizes.continues(self.rng);
-        let operation = work.mix.next(continues, self.rng);
-        let SizedNext { size, length, offset } = sizes.next(operation, continues, self.rng);
+    /// Chooses offset and operation of one I/O and hands it to the engine.
+    #[inline]
+    fn start(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
+        if work.is_special {
+            return self.start_special(work, id, now_ns);
+        }
+        let next = work.stream.next(self.rng, (id - work.first_slot) as usize);
+        let operation = work.mix.next(next.continues, self.rng);
+        self.slots[id as usize].begin(operation, next.offset, now_ns);
+        self.engine.stage_prepared(id, operation, next.offset);
+    }
+
+    /// The same with a size, which is drawn before the offset, a limit, a flush, or what is not prepared.
+    #[expect(clippy::inline_always, reason = "a call costs a sixteenth of the 410 instructions of such an I/O")]
+    #[inline(always)]
+    fn start_special(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
+        let slot = &mut self.slots[id as usize];
+        let (operation, length) = if let Some(sizes) = &mut work.sizes {
+            let continues = sizes.continues(self.rng);
+            let operation = work.mix.next(continues, self.rng);
+            let SizedNext { size, length, offset } = sizes.next(operation, continues, self.rng);
+            if work.pacer.is_limited() {
+                work.pacer.charge_size(now_ns, size);
+            }
+            slot.begin(operation, offset, now_ns);
+            slot.size = size;
+            (operation, length)
+        } else {
+            let next = work.stream.next(self.rng, (id - work.first_slot) as usize);
+            let operation = work.mix.next(next.continues, self.rng);
+            slot.begin(operation, next.offset, now_ns);
+            (operation, work.block)
+        };
+        let offset = slot.offset;
         if let Some(allowance) = self.allowance {
             allowance.charge(length, operation);
         }
-        if work.pacer.is_limited() {
-            work.pacer.charge_size(now_ns, size);
+        // A write that waits for a flush is handed over later.
+        let flusher = self.flusher.as_mut().filter(|_| operation.changes_data());
+        if flusher.is_none_or(|flusher| flusher.admits(id)) {
+            self.stage(work, id, (operation, offset, length));
         }
-        let slot = &mut self.slots[id as usize];
-        slot.begin(operation, offset, now_ns);
-        slot.size = size;
-        if !self.holds::<S>(id, operation) {
-            self.stage::<S>(work, id, (operation, offset, length));
-        }
-    }
-
-    /// True if a drawn operation is a write that waits for a flush first.
-    #[inline]
-    fn holds<S: Shape>(&mut self, id: SlotId, operation: Operation) -> bool {
-        S::PAUSES && operation.changes_data() && self.flusher.as_mut().is_some_and(|flusher| !flusher.admits(id))
     }
 
     /// Hands a drawn operation with this offset and length to the engine.
     #[inline]
-    fn stage<S: Shape>(&mut self, work: &mut Work, id: SlotId, drawn: (Operation, u64, u32)) {
+    fn stage(&mut self, work: &mut Work, id: SlotId, drawn: (Operation, u64, u32)) {
         let (operation, offset, length) = drawn;
         if !work.is_prepared(operation) {
             return self.start_unprepared(work, id, operation, offset, length);
         }
-        if S::HAS_SIZES && work.sizes.is_some() {
+        if work.sizes.is_some() {
             self.engine.set_length(id, operation, length);
         }
         self.engine.stage_prepared(id, operation, offset);

@@ -16,6 +16,7 @@ const READING_NS: u64 = 50_000;
 impl<E: Engine, C: Clock> Worker<E, C> {
     /// Issues the requests of the trace that are due and have a free request. Gives the time of the next one, if
     /// requests are free.
+    #[inline(never)]
     pub(crate) fn issue_recorded(&mut self, now_ns: u64) -> Option<u64> {
         let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let cells = self.recorder.rows[0].replay.as_ref()?;

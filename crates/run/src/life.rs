@@ -11,8 +11,9 @@ use crate::work::{self, Buffers};
 use crate::worker::WorkerError;
 use engine::Engine;
 use engine::aio::AioEngine;
+use engine::below::Below;
 use engine::buffers::Region;
-use engine::mapped::{Mapped, MappedTarget};
+use engine::mapped::Mapped;
 use engine::null::NullEngine;
 use engine::ring_setup::{self, RingSettings};
 use engine::sync::SyncEngine;
@@ -59,11 +60,27 @@ pub(crate) fn live(
     let logs =
         logs::logs(plan, &files).map_err(|error| at(format!("cannot open the targets for --append: {error}")))?;
     let parts = WorkerParts { context, plan, layout: &layout, clock, gate, flusher, logs };
-    if plan.targets.iter().all(|target| target.mapped.is_none()) {
-        return with_engine(parts, files, regions, notes, Alone);
+    let verification = context.verification.as_ref();
+    if plan.targets.iter().any(|target| target.mapped.is_some()) {
+        let mapped = setup::map_targets(context, plan, &files, regions, &layout).map_err(at)?;
+        let below = engine(&parts, files, mapped.below, notes)?;
+        let engine = Mapped::new(below, clock, plan.slots, mapped.targets, mapped.regions);
+        return match verification {
+            Some(verification) => work(parts, Verifying::new(engine, clock, verification, &context.plan, plan)),
+            None => work(parts, engine),
+        };
     }
-    let mapped = setup::map_targets(context, plan, &files, regions, &layout).map_err(at)?;
-    with_engine(parts, files, mapped.below, notes, UnderMapped { targets: mapped.targets, regions: mapped.regions })
+    let engine = engine(&parts, files, regions, notes)?;
+    if let Some(verification) = verification {
+        return work(parts, Verifying::new(engine, clock, verification, &context.plan, plan));
+    }
+    // Each has a loop of its own.
+    match engine {
+        Below::Sync(engine) => work(parts, engine),
+        Below::Uring(engine) => work(parts, *engine),
+        Below::Aio(engine) => work(parts, engine),
+        Below::Null(engine) => work(parts, engine),
+    }
 }
 
 /// What a worker is made of, beside its engine.
@@ -77,59 +94,29 @@ struct WorkerParts<'a> {
     logs: Box<[Option<Log>]>,
 }
 
-/// What becomes of an engine once its kind is known: static dispatch from here on.
-trait Crewed {
-    fn work<E: Engine>(self, parts: WorkerParts<'_>, engine: E) -> Result<(), String>;
-}
-
-/// The engine serves all targets.
-struct Alone;
-
-/// Mapped targets are served by a layer over the engine.
-struct UnderMapped {
-    targets: Vec<Option<MappedTarget>>,
-    regions: Vec<Option<Region>>,
-}
-
-impl Crewed for Alone {
-    fn work<E: Engine>(self, parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
-        work(parts, engine)
-    }
-}
-
-impl Crewed for UnderMapped {
-    fn work<E: Engine>(self, parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
-        let (clock, slots) = (parts.clock, parts.plan.slots);
-        work(parts, Mapped::new(engine, clock, slots, self.targets, self.regions))
-    }
-}
-
 /// The one place where the kind of engine is looked at.
-fn with_engine(
-    parts: WorkerParts<'_>,
+fn engine(
+    parts: &WorkerParts<'_>,
     files: Vec<OwnedFd>,
     regions: Vec<Region>,
     notes: &Mutex<Vec<Note>>,
-    crewed: impl Crewed,
-) -> Result<(), String> {
+) -> Result<Below<RunClock>, String> {
     let (plan, clock) = (parts.plan, parts.clock);
     let at = |what: &str, error: io::Error| format!("thread {}: cannot set up {what}: {error}", plan.thread);
-    match plan.engine.kind {
-        EngineKind::Synchronous => crewed.work(parts, SyncEngine::new(clock, plan.slots, files, regions)),
+    Ok(match plan.engine.kind {
+        EngineKind::Synchronous => Below::Sync(SyncEngine::new(clock, plan.slots, files, regions)),
         EngineKind::IoUring => {
-            let engine = ring(&parts, files, regions, notes).map_err(|error| at("io_uring", error))?;
-            crewed.work(parts, engine)
+            Below::Uring(Box::new(ring(parts, files, regions, notes).map_err(|error| at("io_uring", error))?))
         }
         EngineKind::LinuxAio => {
-            let engine = AioEngine::new(plan.slots, files, regions).map_err(|error| match error.kind() {
+            Below::Aio(AioEngine::new(plan.slots, files, regions).map_err(|error| match error.kind() {
                 io::ErrorKind::WouldBlock => at("Linux AIO", io::Error::other(NO_MORE_AIO)),
                 _ => at("Linux AIO", error),
-            })?;
-            crewed.work(parts, engine)
+            })?)
         }
         // Mapped targets need nothing below them; the null engine only owns their descriptors' place.
-        EngineKind::Null | EngineKind::MemoryMapped => crewed.work(parts, NullEngine::new(plan.slots, regions)),
-    }
+        EngineKind::Null | EngineKind::MemoryMapped => Below::Null(NullEngine::new(plan.slots, regions)),
+    })
 }
 
 /// A ring, and then its buffers registered as far as the limit on locked memory reaches.
@@ -215,16 +202,6 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
 }
 
 fn work<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
-    match &parts.context.verification {
-        Some(verification) => {
-            let engine = Verifying::new(engine, parts.clock, verification, &parts.context.plan, parts.plan);
-            work_over(parts, engine)
-        }
-        None => work_over(parts, engine),
-    }
-}
-
-fn work_over<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
     let WorkerParts { context, plan, layout, clock, gate, flusher, logs } = parts;
     let mut worker = setup::assemble(context, plan, layout, engine, clock);
     (worker.flusher, worker.logs) = (flusher, logs);

@@ -5,70 +5,31 @@ use model::plan::WorkerPlan;
 /// What a loop may take for granted.
 pub(crate) trait Shape {
     /// One target in a closed loop without further limits: the common case.
-    const IS_PLAIN: bool;
-    /// That, and one request.
+    const IS_FIXED: bool;
+    /// That, one request, and I/Os of one size.
     const IS_SINGLE: bool;
-    /// Some targets have I/Os of several sizes.
-    const HAS_SIZES: bool = false;
-    /// The thread stops now and then: to flush after some writes, or to begin a full file anew.
-    const PAUSES: bool = false;
-    /// I/Os are those of a trace.
-    const REPLAYS: bool = false;
 }
 
-/// Any load.
-pub(crate) struct Any;
-/// Any load with I/Os of several sizes.
-pub(crate) struct AnySizes;
-/// Any load whose thread stops now and then, with sizes or without.
-pub(crate) struct Pausing;
-/// The requests of a trace.
-pub(crate) struct Recorded;
-/// A plain one.
-pub(crate) struct Plain;
-/// A plain one but for I/Os of several sizes.
-pub(crate) struct PlainSizes;
-/// A plain one with one request.
+/// One target in a closed loop without limits, whose requests are all prepared.
+pub(crate) struct Fixed;
+/// The same with one request and one size.
 pub(crate) struct Single;
+/// Any load.
+pub(crate) struct General;
 
-impl Shape for Any {
-    const IS_PLAIN: bool = false;
+impl Shape for Fixed {
+    const IS_FIXED: bool = true;
     const IS_SINGLE: bool = false;
-}
-
-impl Shape for AnySizes {
-    const IS_PLAIN: bool = false;
-    const IS_SINGLE: bool = false;
-    const HAS_SIZES: bool = true;
-}
-
-impl Shape for Pausing {
-    const IS_PLAIN: bool = false;
-    const IS_SINGLE: bool = false;
-    const HAS_SIZES: bool = true;
-    const PAUSES: bool = true;
-}
-
-impl Shape for Recorded {
-    const IS_PLAIN: bool = false;
-    const IS_SINGLE: bool = false;
-    const REPLAYS: bool = true;
-}
-
-impl Shape for Plain {
-    const IS_PLAIN: bool = true;
-    const IS_SINGLE: bool = false;
-}
-
-impl Shape for PlainSizes {
-    const IS_PLAIN: bool = true;
-    const IS_SINGLE: bool = false;
-    const HAS_SIZES: bool = true;
 }
 
 impl Shape for Single {
-    const IS_PLAIN: bool = true;
+    const IS_FIXED: bool = true;
     const IS_SINGLE: bool = true;
+}
+
+impl Shape for General {
+    const IS_FIXED: bool = false;
+    const IS_SINGLE: bool = false;
 }
 
 /// How a worker submits.

@@ -6,7 +6,7 @@
 //! measured, in which case completions are looked for as soon as possible.
 
 use crate::allowance::Allowance;
-use crate::shape::{Batched, Shape, Submission};
+use crate::shape::{Batched, General, Submission};
 use crate::worker::{Turn, Worker, WorkerError, engine_trouble};
 use engine::{Engine, Wait};
 use hot::clock::Clock;
@@ -66,8 +66,8 @@ impl Batched {
 
 impl<E: Engine, C: Clock> Worker<E, C> {
     /// Builds at most one operation and does what follows from it.
-    pub(crate) fn turn_batched<S: Shape>(&mut self, mut batched: Batched, now_ns: u64) -> Result<Turn, WorkerError> {
-        let built = self.issue_one::<S>(now_ns);
+    pub(crate) fn turn_batched(&mut self, mut batched: Batched, now_ns: u64) -> Result<Turn, WorkerError> {
+        let built = self.issue_one(now_ns);
         batched.queued += u32::from(built == Built::One);
         let in_flight = self.engine.in_flight();
         self.recorder.in_flight.set(u64::from(in_flight));
@@ -86,7 +86,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 self.now_ns = self.clock.now_ns();
             }
             Step::Look => {
-                self.collect::<S>(u32::MAX, true)?;
+                self.collect::<General>(u32::MAX, true)?;
             }
             Step::Enter { wait, most } => {
                 if matches!(wait, Wait::Until { .. }) {
@@ -95,7 +95,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 let pushed = self.engine.push(wait).map_err(|error| engine_trouble(&error))?;
                 batched.queued = batched.queued.saturating_sub(pushed.submitted);
                 self.count_submission(pushed);
-                self.collect::<S>(most, false)?;
+                self.collect::<General>(most, false)?;
             }
         }
         self.submission = Submission::Batched(batched);

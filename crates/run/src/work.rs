@@ -3,7 +3,6 @@
 use crate::allowance::writes_media;
 use crate::replaying::Replaying;
 use crate::saturation::Saturation;
-use crate::shape::{AnySizes, Recorded, Shape};
 use engine::{Engine, Op, SlotId};
 use hot::clock::Clock;
 use hot::fill;
@@ -48,6 +47,8 @@ pub(crate) struct Work {
     /// Its requests are numbered from here: 0 where requests belong to no target.
     pub(crate) first_slot: u32,
     pub(crate) free: FreeSlots,
+    /// An I/O takes more than a draw of its offset and operation: a size, a limit, a flush, or what is not prepared.
+    pub(crate) is_special: bool,
     /// On the list of targets with free requests.
     pub(crate) is_ready: bool,
     /// Its file is begun anew when it is full.
@@ -99,21 +100,17 @@ pub(crate) struct Source {
 }
 
 impl Work {
-    /// How much the operation of a request transfers that began last.
+    /// How much the operation of a request transfers that began last, unless it is one of a trace.
     #[inline]
-    pub(crate) fn length<S: Shape>(&self, id: SlotId, slot: &Slot) -> u32 {
-        match (&self.sizes, &self.replaying) {
-            (_, Some(replaying)) if S::REPLAYS => replaying.length(id - self.first_slot),
-            (Some(sizes), _) if S::HAS_SIZES => sizes.bytes(slot.size),
-            _ => self.block,
-        }
+    pub(crate) fn length(&self, slot: &Slot) -> u32 {
+        self.sizes.as_ref().map_or(self.block, |sizes| sizes.bytes(slot.size))
     }
 
-    /// The same, for any worker; asked for rarely.
+    /// The same, of any request.
     pub(crate) fn length_of_any(&self, id: SlotId, slot: &Slot) -> u32 {
         match &self.replaying {
-            Some(_) => self.length::<Recorded>(id, slot),
-            None => self.length::<AnySizes>(id, slot),
+            Some(replaying) => replaying.length(id - self.first_slot),
+            None => self.length(slot),
         }
     }
 
@@ -280,6 +277,7 @@ pub(crate) fn new(
         file,
         first_slot: own_slots.start,
         free: FreeSlots::new(own_slots.start, own_slots.end - own_slots.start),
+        is_special: true, // until it starts
         is_ready: true,
         rotates: plan.pattern.empties_file().is_some(),
         refill,

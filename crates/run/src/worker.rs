@@ -12,7 +12,7 @@ use crate::io_trace::Tracer;
 use crate::logs::Log;
 use crate::phase::{Phases, Stop};
 use crate::recorder::Recorder;
-use crate::shape::{Any, AnySizes, Pausing, Plain, PlainSizes, Recorded, Shape, Single, Submission};
+use crate::shape::{Fixed, General, Shape, Single, Submission};
 use crate::spread::Spread;
 use crate::work::{Assigner, Refill, Work};
 use engine::{Engine, Pushed, Wait};
@@ -53,6 +53,12 @@ pub struct Worker<E, C> {
     pub(crate) open_loop: bool,
     pub(crate) submission: Submission,
     pub(crate) spread: Spread,
+    /// Completions are counted with more than their latency: sizes, response times, limits, flushes or traces.
+    pub(crate) is_special: bool,
+    /// I/Os are recorded (`--trace`), or are those of a trace.
+    pub(crate) is_traced: bool,
+    /// It flushes after some writes, or begins files anew when they are full.
+    pub(crate) pauses: bool,
     /// `None` = as many I/Os as there is time for.
     pub(crate) allowance: Option<Allowance>,
     /// Completions taken at once (`-oc`).
@@ -138,8 +144,8 @@ pub enum WorkerError {
 }
 
 impl<E, C> Worker<E, C> {
-    /// True if it may run as [`Plain`], or as [`PlainSizes`].
-    pub(crate) fn is_plain(&self) -> bool {
+    /// True if it may run as [`Fixed`].
+    fn is_fixed(&self) -> bool {
         matches!(&*self.work, [work] if work.is_all_prepared() && !work.pacer.is_limited() && !work.rotates)
             && !self.replays()
             && matches!(self.assigner, Assigner::Fixed { .. })
@@ -165,18 +171,24 @@ impl<E, C> Worker<E, C> {
     }
 
     /// True if some I/Os have one of several sizes.
-    pub(crate) fn has_sizes(&self) -> bool {
+    fn has_sizes(&self) -> bool {
         self.work.iter().any(|work| work.sizes.is_some())
     }
 
-    /// True if it flushes after some writes, begins files anew when they are full, or records its I/Os.
-    pub(crate) fn pauses(&self) -> bool {
-        self.flusher.is_some() || self.tracer.is_some() || self.work.iter().any(|work| work.rotates)
+    /// True if it may run as [`Single`].
+    fn is_single(&self) -> bool {
+        self.is_fixed() && !self.has_sizes() && self.slots.len() == 1
     }
 
-    /// True if it may run as [`Single`].
-    pub(crate) fn is_single(&self) -> bool {
-        self.is_plain() && !self.has_sizes() && self.slots.len() == 1
+    /// Asks once what the loop would have to ask at each I/O.
+    fn settle(&mut self) {
+        let (is_limited, flushes) = (self.allowance.is_some(), self.flusher.is_some());
+        self.pauses = flushes || self.work.iter().any(|work| work.rotates);
+        self.is_traced = self.tracer.is_some() || self.replays();
+        self.is_special = self.open_loop || is_limited || flushes || self.has_sizes() || self.is_traced;
+        for work in &mut self.work {
+            work.is_special = is_limited || flushes || work.rotates || work.sizes.is_some() || !work.is_all_prepared();
+        }
     }
 }
 
@@ -204,19 +216,15 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     ///
     /// The first trouble.
     pub fn run(&mut self) -> Result<(), WorkerError> {
-        match (self.is_plain(), self.has_sizes()) {
-            _ if E::VERIFIES => self.run_as::<Pausing>(),
-            _ if self.replays() => self.run_as::<Recorded>(),
-            (true, false) if self.is_single() => {
-                // Whenever others look, but for moments.
-                self.recorder.in_flight.set(1);
-                self.run_as::<Single>()
-            }
-            (true, false) => self.run_as::<Plain>(),
-            (true, true) => self.run_as::<PlainSizes>(),
-            (false, _) if self.pauses() => self.run_as::<Pausing>(),
-            (false, true) => self.run_as::<AnySizes>(),
-            (false, false) => self.run_as::<Any>(),
+        self.settle();
+        if E::VERIFIES || !self.is_fixed() {
+            self.run_as::<General>()
+        } else if self.is_single() {
+            // Whenever others look, but for moments.
+            self.recorder.in_flight.set(1);
+            self.run_as::<Single>()
+        } else {
+            self.run_as::<Fixed>()
         }
     }
 
@@ -229,14 +237,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// One turn, for those who look on at each.
     #[cfg(test)]
     pub(crate) fn turn(&mut self) -> Result<Turn, WorkerError> {
-        match (self.is_plain(), self.has_sizes()) {
-            _ if self.replays() => self.turn_as::<Recorded>(),
-            (true, false) if self.is_single() => self.turn_as::<Single>(),
-            (true, false) => self.turn_as::<Plain>(),
-            (true, true) => self.turn_as::<PlainSizes>(),
-            (false, _) if self.pauses() => self.turn_as::<Pausing>(),
-            (false, true) => self.turn_as::<AnySizes>(),
-            (false, false) => self.turn_as::<Any>(),
+        self.settle();
+        match (!E::VERIFIES && self.is_fixed(), !E::VERIFIES && self.is_single()) {
+            (_, true) => self.turn_as::<Single>(),
+            (true, false) => self.turn_as::<Fixed>(),
+            (false, false) => self.turn_as::<General>(),
         }
     }
 
@@ -247,42 +252,36 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         // In a closed loop the stamp of the last completions is the time of the next starts: a
         // request's time then includes reaping and staging its batch, and turns in which others go out first. Paced
         // starts need the time itself.
-        let mut now_ns = if !S::IS_PLAIN && self.stamps_starts { self.clock.now_ns() } else { self.now_ns };
+        let mut now_ns = if !S::IS_FIXED && self.stamps_starts { self.clock.now_ns() } else { self.now_ns };
         if now_ns >= self.phases.end_ns || now_ns >= self.stop.leave_ns() {
             return Ok(Turn::Over);
         }
-        if !S::IS_PLAIN {
+        if !S::IS_FIXED {
             // Otherwise at the stamp, which is this one.
             self.enter_part(now_ns);
         }
         if S::IS_SINGLE && E::DOES_NOW && self.do_in_a_row(now_ns)? {
             return Ok(Turn::GoOn);
         }
-        if S::PAUSES && self.flusher.as_ref().is_some_and(Flusher::is_due) {
-            return self.flush::<S>();
-        }
-        // A write that waits for a flush belongs to the file as it is.
-        if S::PAUSES && self.work.iter().any(Work::is_full) && !self.has_held() {
-            if self.engine.in_flight() > 0 {
-                self.push_and_collect::<S>(Wait::For { count: 1 })?;
+        if !S::IS_FIXED && self.pauses {
+            if !self.pause()? {
                 return Ok(Turn::GoOn);
             }
-            self.rotate()?;
-            now_ns = self.now_ns;
+            now_ns = now_ns.max(self.now_ns);
         }
-        if !S::IS_PLAIN
+        if !S::IS_FIXED
             && let Submission::Batched(batched) = self.submission
         {
-            return self.turn_batched::<S>(batched, now_ns);
+            return self.turn_batched(batched, now_ns);
         }
         let before = self.engine.in_flight();
         let mut next_start_ns = None;
         let started = if S::IS_SINGLE {
             self.issue_only(now_ns)
-        } else if S::IS_PLAIN {
-            self.issue_plain::<S>(now_ns)
+        } else if S::IS_FIXED {
+            self.issue_fixed(now_ns)
         } else {
-            next_start_ns = self.issue::<S>(now_ns);
+            next_start_ns = self.issue(now_ns);
             if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
                 return Ok(Turn::Over);
             }
@@ -296,7 +295,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         // complete inside the submission.
         let wait = if E::TAKES_MANY && !S::IS_SINGLE && (is_watched || self.spread.has_more) {
             Wait::Poll
-        } else if S::IS_PLAIN {
+        } else if S::IS_FIXED {
             Wait::For { count: 1 }
         } else {
             let Some(wait) = self.wait_for(now_ns, next_start_ns) else { return Ok(Turn::GoOn) };
@@ -309,16 +308,30 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(Turn::GoOn)
     }
 
-    /// Waits for the reads that are under way, then flushes.
+    /// Flushes if the writes of a group have ended, and begins full files anew; false if I/Os that are under way have
+    /// to come back first, or a flush came.
+    fn pause(&mut self) -> Result<bool, WorkerError> {
+        let is_due = self.flusher.as_ref().is_some_and(Flusher::is_due);
+        // A write that waits for a flush belongs to the file as it is.
+        let is_full = !is_due && self.work.iter().any(Work::is_full) && !self.has_held();
+        if (is_due || is_full) && self.engine.in_flight() > 0 {
+            self.push_and_collect::<General>(Wait::For { count: 1 })?;
+            return Ok(false);
+        }
+        if is_due {
+            self.flush()?;
+        } else if is_full {
+            self.rotate()?;
+        }
+        Ok(!is_due)
+    }
+
+    /// Flushes while nothing is under way.
     #[cold]
     #[inline(never)]
-    fn flush<S: Shape>(&mut self) -> Result<Turn, WorkerError> {
-        if self.engine.in_flight() > 0 {
-            self.push_and_collect::<S>(Wait::For { count: 1 })?;
-            return Ok(Turn::GoOn);
-        }
+    fn flush(&mut self) -> Result<(), WorkerError> {
         let begun_ns = self.clock.now_ns();
-        let Some(flusher) = &mut self.flusher else { return Ok(Turn::GoOn) };
+        let Some(flusher) = &mut self.flusher else { return Ok(()) };
         let failed =
             |(work, error): (usize, io::Error)| WorkerError::Flush { work, errno: error.raw_os_error().unwrap_or(0) };
         let writes = flusher.flush(&mut self.engine, &self.clock, self.tracer.as_ref()).map_err(failed)?;
@@ -330,7 +343,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if let Some(flusher) = &mut self.flusher {
             flusher.commit(self.now_ns, is_measured, &self.recorder);
         }
-        Ok(Turn::GoOn)
+        Ok(())
     }
 
     /// True if writes wait for a flush.
