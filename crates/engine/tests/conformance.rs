@@ -12,6 +12,7 @@ use engine::{Done, Engine, Op, SlotId, Start, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::plan::OpenPlan;
+use model::profile::FlushCall;
 use model::rw_flags::RwFlags;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -250,6 +251,17 @@ fn mapped_targets_conform() {
     std::fs::OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(4 * BLOCK)).expect("shorter");
     engine.stage(0, &read(0, 8 * BLOCK));
     assert_eq!(finish(&mut engine)[0].result, -libc::EIO);
+}
+
+#[test]
+fn a_flush_of_mapped_targets_comes_back() {
+    let (_folder, path) = file_of(4);
+    let mut engine = mapped(&path, 2, 4 * BLOCK);
+    engine.stage_flush(1, 0, FlushCall::Fsync);
+    engine.stage(0, &read(0, 0));
+    let mut done: Vec<_> = finish(&mut engine).iter().map(|done| (done.slot, done.result)).collect();
+    done.sort_unstable();
+    assert_eq!(done, [(0, BLOCK as i32), (1, 0)]);
 }
 
 /// Each request comes back exactly once, however many are reaped at a time.

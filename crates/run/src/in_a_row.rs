@@ -2,7 +2,7 @@
 //!
 //! What a turn looks after is looked after once for several I/Os.
 
-use crate::collect::Back;
+use crate::data_plane::Back;
 use crate::shape::Single;
 use crate::worker::{Worker, WorkerError};
 use engine::Engine;

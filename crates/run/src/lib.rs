@@ -6,11 +6,12 @@
 //! It neither parses nor renders; whoever wants to see the run as it goes passes an [`Observer`].
 
 mod allowance;
+mod batch_starts;
 mod clock;
-mod collect;
 mod control;
 mod counter_readings;
 mod create;
+mod data_plane;
 mod delete;
 mod device_guard;
 mod drain;
@@ -19,15 +20,17 @@ mod file_marks;
 mod flush;
 mod gate;
 mod gather;
+mod general;
 mod in_a_row;
+mod interruptions;
 mod interval_cursor;
 pub mod interval_layout;
 pub mod io_trace;
 mod io_workers;
-mod issue;
 mod issue_recorded;
 pub mod journal;
 mod kernel_sampler;
+mod latency_cells;
 mod life;
 mod live_counts;
 mod logs;
@@ -55,6 +58,7 @@ mod submission;
 mod times;
 mod verification;
 mod verifying;
+mod waiting;
 mod work;
 pub mod worker;
 #[cfg(test)]

@@ -1,19 +1,25 @@
-//! Starting I/Os: which request, where, what it does, with what content.
+//! What an I/O of any load may take beside its draw and its count: several targets, limits, sizes, content that is made
+//! anew, open loops, flushes, and completions with stamps of their own.
 
 use crate::allowance::Allowance;
+use crate::batch_starts::start_plain_sized;
+use crate::data_plane::{Back, is_whole, start_plain};
 use crate::flush::Flusher;
+use crate::interval_cursor::Phase;
 use crate::open_loop::Starts;
+use crate::recorder::Recorder;
+use crate::shape::{General, Shape};
 use crate::submission::Built;
 use crate::work::{Assigner, Work};
-use crate::worker::Worker;
-use engine::{Engine, Op, SlotId, Start};
+use crate::worker::{Sampling, Worker, WorkerError};
+use engine::{Done, Engine, Op, SlotId};
 use hot::clock::Clock;
-use hot::mix::Mix;
+use hot::counters;
 use hot::rng::Rng;
-use hot::sizes::{SizedNext, SizedStream};
+use hot::sizes::SizedNext;
 use hot::slots::{FreeSlots, Slot};
-use hot::stream::{Next, OffsetStream};
 use hot::weighted::Weighted;
+use model::corruption::is_unreadable;
 use model::operation::Operation;
 
 /// What starting an I/O needs beside its request and its target.
@@ -44,35 +50,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 }
             }
         }
-    }
-
-    /// Starts an operation for the only request of the only target, unless it is under way. Gives how many started.
-    #[inline]
-    pub(crate) fn issue_only(&mut self, now_ns: u64) -> u32 {
-        let Self { engine, rng, work, slots, .. } = self;
-        if engine.in_flight() > 0 {
-            return 0;
-        }
-        let Work { stream, mix, .. } = &mut work[0];
-        start_plain(engine, rng, slots, (stream, mix), 0, &[0], now_ns);
-        1
-    }
-
-    /// Starts an operation for every free request of the only target, as many as a turn may. Gives how many started.
-    #[inline]
-    pub(crate) fn issue_fixed(&mut self, now_ns: u64) -> u32 {
-        let Self { engine, rng, work, slots, spread, .. } = self;
-        let work = &mut work[0];
-        let waiting = work.free.free_count();
-        let count = if E::TAKES_MANY { waiting.min(spread.most as usize) } else { waiting };
-        spread.has_more = E::TAKES_MANY && count < waiting;
-        let Work { stream, mix, sizes, free, .. } = work;
-        let ids = free.take_many(count);
-        match sizes {
-            Some(sizes) => start_plain_sized(engine, rng, slots, (sizes, mix), ids, now_ns),
-            None => start_plain(engine, rng, slots, (stream, mix), 0, ids, now_ns),
-        }
-        count as u32
     }
 
     /// Starts the operations that have a free request and are due, as many as a turn may. Gives the time at which
@@ -322,97 +299,185 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     }
 }
 
-/// Starts I/Os for these requests of a target without limits whose operations are all prepared, in this
-/// order; the target's first request is `first_slot`.
-#[expect(clippy::inline_always, reason = "a call costs a sixth of the 260 instructions of an I/O at a depth of 1")]
-#[inline(always)]
-fn start_plain<E: Engine>(
-    engine: &mut E,
-    rng: &mut Rng,
-    slots: &mut [Slot],
-    (stream, mix): (&mut OffsetStream, &mut Mix),
-    first_slot: SlotId,
-    ids: &[SlotId],
-    now_ns: u64,
-) {
-    let (Some(uniform), Some(operation)) = (stream.uniform(), mix.fixed()) else {
-        return start_mixed(engine, rng, slots, (stream, mix), first_slot, ids, now_ns);
-    };
-    // In a copy, which stays in registers; behind the reference each draw would load and store it.
-    let mut draws = rng.clone();
-    engine.stage_each(ids.iter().map(|&id| {
-        let offset = uniform.next(&mut draws).offset;
-        slots[id as usize].begin(operation, offset, now_ns);
-        Start { slot: id, operation, offset, length: None }
-    }));
-    *rng = draws;
+impl<E: Engine, C: Clock> Worker<E, C> {
+    /// Goes to the part of the measurement that `now_ns` is in.
+    #[inline]
+    pub(crate) fn enter_part(&mut self, now_ns: u64) {
+        if self.cursor.is_over(now_ns) {
+            self.cursor.turn(now_ns, &self.phases, &self.stop, &self.recorder, &mut self.allowance);
+        }
+    }
+
+    /// Counts any.
+    pub(crate) fn count_any<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
+        if S::IS_SINGLE || !self.is_special {
+            self.count_as::<S, false, false>(back, now_ns)
+        } else if !S::IS_FIXED && self.is_traced {
+            self.count_as::<General, true, true>(back, now_ns)
+        } else {
+            self.count_as::<General, true, false>(back, now_ns)
+        }
+    }
+
+    /// Counts any; with sizes, response times, limits and flushes if they are special; and with what traces need if
+    /// they are traced, which is special too.
+    fn count_as<S: Shape, const SPECIAL: bool, const TRACED: bool>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
+        let Self {
+            engine,
+            slots,
+            work,
+            recorder,
+            assigner,
+            allowance,
+            flusher,
+            tracer,
+            sampling,
+            cursor,
+            phases,
+            stop,
+            ..
+        } = self;
+        let tracer = tracer.as_ref().filter(|_| TRACED);
+        let (recorder, rows) = (&**recorder, &*recorder.rows);
+        // The only request starts anew at the stamp with which it came back.
+        let waits_count = self.waits_count && !E::STAMPS && !S::IS_SINGLE;
+        let (stopped_ns, sampled_ns) = (stop.at_ns(), sampling.started_ns);
+        // That of all that ended now.
+        let phase_now = cursor.phase_at(now_ns, stopped_ns);
+        let mut latest_ns = now_ns;
+        let mut failed = None;
+        back.take::<E, S>(engine, |done| {
+            let slot = &mut slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
+            let at = if S::IS_FIXED { 0 } else { slot.work as usize };
+            let (work, row) = (&mut work[at], &rows[at]);
+            let (mut begun_ns, mut ended_ns) = (slot.end(waits_count, now_ns), now_ns);
+            if E::STAMPS {
+                if done.ended_ns > 0 {
+                    (begun_ns, ended_ns) = (done.begun_ns, done.ended_ns);
+                }
+                latest_ns = ended_ns;
+                if cursor.is_over(ended_ns) {
+                    cursor.turn(ended_ns, phases, stop, recorder, allowance);
+                }
+            }
+            let phase = if E::STAMPS { cursor.phase_at(ended_ns, stopped_ns) } else { phase_now };
+            let (counts, is_measured) = (phase != Phase::Over, phase == Phase::Measurement);
+            if !E::STAMPS && slot.started_ns == sampled_ns {
+                sampling.finish(begun_ns, ended_ns, is_measured && done.result >= 0, recorder);
+            }
+            if TRACED && let Some(call) = work.flush_call(done.slot) {
+                if let Some(replaying) = &mut work.replaying {
+                    replaying.end_flush();
+                }
+                if done.result < 0 {
+                    failed = failed.or(Some(done));
+                    return;
+                }
+                if let Some(tracer) = tracer {
+                    tracer.flush(at, call, (begun_ns, ended_ns));
+                }
+                if let Some(cells) = row.replay.as_ref().filter(|_| counts) {
+                    cells.record_flush(ended_ns.saturating_sub(begun_ns));
+                }
+                give_back::<S>(assigner, work, slot.work, done.slot);
+                return;
+            }
+            // Blocks are below 2 GiB (`limits::TRANSFER_BYTES_MAX`), so no error looks like a length.
+            let length = match (TRACED, SPECIAL) {
+                (true, _) => work.length_of_any(done.slot, slot),
+                (_, true) => work.length(slot),
+                _ => work.block,
+            };
+            if done.result.cast_unsigned() != length && !is_whole(slot.operation, done.result) {
+                if done.result <= 0 {
+                    if E::VERIFIES && slot.operation == Operation::Read && is_unreadable(done.result.wrapping_neg()) {
+                        // Verification has counted it: the run shall find what else cannot be read.
+                        if let Some(allowance) = allowance {
+                            allowance.finish(length);
+                        }
+                        give_back::<S>(assigner, work, slot.work, done.slot);
+                    } else {
+                        failed = failed.or(Some(done));
+                    }
+                    return;
+                }
+                if counts {
+                    row.record_short(slot, length, done.result.cast_unsigned());
+                }
+            }
+            if let Some(tracer) = tracer {
+                let issue_ns = if E::STAMPS && done.ended_ns > 0 { done.begun_ns } else { slot.started_ns };
+                tracer.io(slot, length, (issue_ns, ended_ns));
+            }
+            if counts {
+                if TRACED && work.replaying.is_some() {
+                    row.record_length(slot.operation, length);
+                }
+                let latency_ns = ended_ns.saturating_sub(begun_ns);
+                let size = row.sizes.as_ref().filter(|_| SPECIAL).map(|sizes| sizes.cell(slot));
+                counters::record(size.map_or_else(|| row.tally(slot.operation), |size| &size.current), latency_ns);
+                if is_measured && let Some(latencies) = &recorder.latencies {
+                    let of_length = if TRACED && work.replaying.is_some() { length } else { 0 };
+                    let tables = latencies.tables(row, slot.operation).of_size(size).of_length(of_length);
+                    tables.record(slot, latency_ns, ended_ns);
+                }
+            }
+            if SPECIAL {
+                // The response to a write ends when it is durable.
+                let is_kept = flusher.as_mut().filter(|_| slot.operation.changes_data()).is_some_and(|flusher| {
+                    recorder.count_unflushed(is_measured);
+                    flusher.finish(slot, begun_ns, counts)
+                });
+                if is_measured && !is_kept {
+                    recorder.respond(row, slot.operation, ended_ns.saturating_sub(slot.intended_ns));
+                }
+                if let Some(allowance) = allowance {
+                    allowance.finish(length);
+                }
+            }
+            give_back::<S>(assigner, work, slot.work, done.slot);
+        });
+        self.now_ns = latest_ns;
+        failed
+    }
+
+    #[cold]
+    pub(crate) fn trouble(&self, done: &Done) -> WorkerError {
+        let slot = &self.slots[done.slot as usize];
+        let (at, errno) = (slot.work as usize, -done.result);
+        let work = &self.work[at];
+        if work.flush_call(done.slot).is_some() {
+            return WorkerError::Flush { work: at, errno };
+        }
+        let length = work.length_of_any(done.slot, slot);
+        WorkerError::Io { work: at, operation: slot.operation, offset: slot.offset, length: u64::from(length), errno }
+    }
 }
 
-/// The same where the sizes are drawn too.
-#[inline(never)]
-fn start_plain_sized<E: Engine>(
-    engine: &mut E,
-    rng: &mut Rng,
-    slots: &mut [Slot],
-    (sizes, mix): (&mut SizedStream, &mut Mix),
-    ids: &[SlotId],
-    now_ns: u64,
-) {
-    let mut draws = rng.clone();
-    let mut begin = |id: SlotId, operation: Operation, next: SizedNext| {
-        let slot = &mut slots[id as usize];
-        slot.begin(operation, next.offset, now_ns);
-        slot.size = next.size;
-        Start { slot: id, operation, offset: next.offset, length: Some(next.length) }
-    };
-    let ids = ids.iter();
-    match (sizes.uniform(), mix.fixed()) {
-        (Some(uniform), Some(operation)) => {
-            engine.stage_each(ids.map(|&id| begin(id, operation, uniform.next(operation, &mut draws))));
+/// Frees a request of the target with this index.
+#[inline]
+fn give_back<S: Shape>(assigner: &mut Assigner, work: &mut Work, index: u32, request: SlotId) {
+    let free = match assigner {
+        Assigner::Weighted { free, .. } if !S::IS_FIXED => free,
+        Assigner::Fixed { ready } if !S::IS_FIXED && !work.is_ready => {
+            work.is_ready = true;
+            ready.push(index);
+            &mut work.free
         }
-        (Some(uniform), None) => engine.stage_each(ids.map(|&id| {
-            let operation = mix.next(false, &mut draws);
-            begin(id, operation, uniform.next(operation, &mut draws))
-        })),
-        (None, _) => engine.stage_each(ids.map(|&id| {
-            let continues = sizes.continues(&mut draws);
-            let operation = mix.next(continues, &mut draws);
-            begin(id, operation, sizes.next(operation, continues, &mut draws))
-        })),
-    }
-    *rng = draws;
+        _ if S::IS_SINGLE => return,
+        _ => &mut work.free,
+    };
+    free.give(request);
 }
 
-/// The same with any stream and any mix of operations.
-#[inline(never)]
-fn start_mixed<E: Engine>(
-    engine: &mut E,
-    rng: &mut Rng,
-    slots: &mut [Slot],
-    (stream, mix): (&mut OffsetStream, &mut Mix),
-    first_slot: SlotId,
-    ids: &[SlotId],
-    now_ns: u64,
-) {
-    let mut draws = rng.clone();
-    let mut begin = |id: SlotId, next: Next, operation: Operation| {
-        slots[id as usize].begin(operation, next.offset, now_ns);
-        Start { slot: id, operation, offset: next.offset, length: None }
-    };
-    let ids = ids.iter();
-    if let Some(uniform) = stream.uniform() {
-        engine.stage_each(ids.map(|&id| begin(id, uniform.next(&mut draws), mix.next(false, &mut draws))));
-    } else if let (Some(mut hot), Some(operation)) = (stream.hot(), mix.fixed()) {
-        let mut ids = ids;
-        while ids.len() > 0 {
-            let ahead = hot.next_many(ids.len(), &mut draws);
-            engine.stage_each(ahead.zip(&mut ids).map(|(next, &id)| begin(id, next, operation)));
+impl Sampling {
+    /// An operation of the sampled iteration completed; it is timed if it `counts`.
+    #[cold]
+    fn finish(&mut self, begun_ns: u64, ended_ns: u64, counts: bool, recorder: &Recorder) {
+        self.unfinished = self.unfinished.saturating_sub(1);
+        if counts {
+            let wait_ns = self.submitted_ns.saturating_sub(begun_ns);
+            recorder.record_stamps(wait_ns, ended_ns.saturating_sub(self.submitted_ns));
         }
-    } else {
-        engine.stage_each(ids.map(|&id| {
-            let next = stream.next(&mut draws, (id - first_slot) as usize);
-            begin(id, next, mix.next(next.continues, &mut draws))
-        }));
     }
-    *rng = draws;
 }
