@@ -272,7 +272,7 @@ fn what_cannot_be_replayed_is_refused() {
         ("empty.iotrace a.dat", "'empty.iotrace' has no requests to replay"),
         ("words.txt a.dat", "not a trace"),
         ("missing.iotrace a.dat", "missing.iotrace"),
-        ("- a.dat", "give a file"),
+        ("- a.dat", "instead of a trace"),
         ("t.iotrace -b4K a.dat", "-b cannot be used with trace replay"),
         ("t.iotrace a.dat b.dat", "a trace is replayed on one target"),
         ("t.iotrace --rate=5 a.dat", "--rate cannot be used with trace replay"),

@@ -30,7 +30,7 @@ fn requests(figures: &Value, kind: &str) -> u64 {
     figures["actions"][kind]["volume"]["requests"].as_u64().unwrap_or(0)
 }
 
-// Shows switches: --trace
+// Shows switches: --trace=<file>
 #[test]
 fn a_trace_has_the_ios_that_the_kernel_saw() {
     let place = workplace!();

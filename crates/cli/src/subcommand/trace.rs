@@ -140,7 +140,7 @@ pub struct ShowTraceRequest {
 /// A trace to be replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayRequest {
-    /// The trace; `-` = stdin.
+    /// The trace.
     pub trace: PathBuf,
     /// `--closed`: without the times of the trace.
     pub closed: bool,
