@@ -313,7 +313,9 @@ mod tests {
     fn last_offset(pattern: &Pattern) -> u64 {
         let on_grid = |area: &Area, phase: u64| phase + (area.positions - 1) * area.alignment_bytes;
         match pattern {
-            Pattern::Interlocked { area, .. } | Pattern::Append { area, .. } => on_grid(area, 0),
+            Pattern::Interlocked { area, .. } | Pattern::Append { area, .. } | Pattern::Recorded { area } => {
+                on_grid(area, 0)
+            }
             Pattern::Random { area, ranges, .. } | Pattern::Mixed { area, ranges, .. } => {
                 let last = |range: &WeightedRange| range.start_bytes + (range.positions - 1) * area.alignment_bytes;
                 ranges.iter().map(last).max().unwrap_or_else(|| on_grid(area, 0))

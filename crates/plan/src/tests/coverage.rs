@@ -27,7 +27,7 @@ fn walk(target: &WorkerTarget, count: usize) -> Vec<u64> {
         Pattern::Sequential { area, start_bytes } | Pattern::Parallel { area, start_bytes } => {
             sequential(area, *start_bytes)
         }
-        Pattern::Append { area, .. } => sequential(area, 0),
+        Pattern::Append { area, .. } | Pattern::Recorded { area } => sequential(area, 0),
         Pattern::Interlocked { area, .. } => {
             (0..count as u64).map(|claim| claim % area.positions * area.alignment_bytes).collect()
         }
@@ -47,6 +47,7 @@ fn area(pattern: &Pattern) -> &Area {
         | Pattern::Parallel { area, .. }
         | Pattern::Append { area, .. }
         | Pattern::Interlocked { area, .. }
+        | Pattern::Recorded { area }
         | Pattern::Random { area, .. }
         | Pattern::Mixed { area, .. } => area,
     }
