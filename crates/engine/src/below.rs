@@ -1,7 +1,7 @@
-//! Any engine that takes its operations to the kernel, or none, chosen when the thread starts: what layers are put over.
+//! Any engine but mapped targets, chosen when the thread starts: what serves the targets beside those that are mapped.
 //!
-//! A layer does most of its work itself, so that a choice at each call costs little; the loop over engines without
-//! layers is compiled for each of them.
+//! Most threads have either, so that a choice at each call costs little; the loop over other engines is compiled for each
+//! of them.
 
 use crate::aio::AioEngine;
 use crate::null::NullEngine;
@@ -13,7 +13,7 @@ use model::operation::Operation;
 use model::profile::FlushCall;
 use std::io;
 
-/// The engine below a layer.
+/// The engine below mapped targets.
 pub enum Below<C> {
     /// See [`SyncEngine`].
     Sync(SyncEngine<C>),

@@ -21,7 +21,9 @@ use hot::stream::OffsetStream;
 use model::operation::Operation;
 
 impl<E: Engine, C: Clock> Worker<E, C> {
-    #[inline]
+    /// Turns until the run is over. A function for each body: in one for all, they would not have the registers that each
+    /// of them has alone.
+    #[inline(never)]
     pub(crate) fn run_as<S: Shape>(&mut self) -> Result<(), WorkerError> {
         while self.turn_as::<S>()? == Turn::GoOn {}
         Ok(())

@@ -119,7 +119,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 next_start_ns = next_start_ns.min(due_ns);
                 continue;
             }
-            if !parts.admits(work) {
+            if work.is_special && !parts.admits(work) {
                 continue;
             }
             let Some(slot) = work.free.take() else { continue };
@@ -128,7 +128,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 ready.swap_remove(position);
             }
             parts.account(work, slot, due_ns, now_ns);
-            parts.start(work, slot, now_ns);
+            if work.is_special {
+                parts.start_apart(work, slot, now_ns);
+            } else {
+                parts.start(work, slot, now_ns);
+            }
             return Built::One;
         }
         if next_start_ns == u64::MAX { Built::NoneIdle } else { Built::NotBefore { start_ns: next_start_ns } }
@@ -174,6 +178,24 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
                 return None;
             }
         }
+        if work.is_special {
+            return self.start_all_special(work, count, now_ns);
+        }
+        for _ in 0..count {
+            let due_ns = work.pacer.due_ns();
+            if due_ns > now_ns {
+                return Some(due_ns);
+            }
+            let slot = work.free.take()?;
+            self.account(work, slot, due_ns, now_ns);
+            self.start(work, slot, now_ns);
+        }
+        None
+    }
+
+    /// The same for I/Os that are special.
+    #[inline(never)]
+    fn start_all_special(&mut self, work: &mut Work, count: usize, now_ns: u64) -> Option<u64> {
         for _ in 0..count {
             let due_ns = work.pacer.due_ns();
             if due_ns > now_ns {
@@ -183,8 +205,10 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
                 return None;
             }
             let slot = work.free.take()?;
-            self.account(work, slot, due_ns, now_ns);
-            self.start(work, slot, now_ns);
+            if work.pacer.is_limited() {
+                self.account(work, slot, due_ns, now_ns);
+            }
+            self.start_special(work, slot, now_ns);
         }
         None
     }
@@ -223,23 +247,23 @@ impl<E: Engine, C: Clock> Parts<'_, E, C> {
     /// True if the next I/O on a target may start.
     #[inline]
     fn admits(&mut self, work: &Work) -> bool {
-        if !work.is_special {
-            return true;
-        }
         !work.is_full()
             && self.allowance.as_mut().is_none_or(|allowance| allowance.admits(work.block, work.writes_media))
     }
 
-    /// Chooses offset and operation of one I/O and hands it to the engine.
+    /// Chooses offset and operation of one I/O that is not special and hands it to the engine.
     #[inline]
     fn start(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
-        if work.is_special {
-            return self.start_special(work, id, now_ns);
-        }
         let next = work.stream.next(self.rng, (id - work.first_slot) as usize);
         let operation = work.mix.next(next.continues, self.rng);
         self.slots[id as usize].begin(operation, next.offset, now_ns);
         self.engine.stage_prepared(id, operation, next.offset);
+    }
+
+    /// [`start_special`](Self::start_special), where a call keeps what is around it small.
+    #[inline(never)]
+    fn start_apart(&mut self, work: &mut Work, id: SlotId, now_ns: u64) {
+        self.start_special(work, id, now_ns);
     }
 
     /// The same with a size, which is drawn before the offset, a limit, a flush, or what is not prepared.

@@ -60,22 +60,13 @@ pub(crate) fn live(
     let logs =
         logs::logs(plan, &files).map_err(|error| at(format!("cannot open the targets for --append: {error}")))?;
     let parts = WorkerParts { context, plan, layout: &layout, clock, gate, flusher, logs };
-    let verification = context.verification.as_ref();
     if plan.targets.iter().any(|target| target.mapped.is_some()) {
         let mapped = setup::map_targets(context, plan, &files, regions, &layout).map_err(at)?;
         let below = engine(&parts, files, mapped.below, notes)?;
-        let engine = Mapped::new(below, clock, plan.slots, mapped.targets, mapped.regions);
-        return match verification {
-            Some(verification) => work(parts, Verifying::new(engine, clock, verification, &context.plan, plan)),
-            None => work(parts, engine),
-        };
-    }
-    let engine = engine(&parts, files, regions, notes)?;
-    if let Some(verification) = verification {
-        return work(parts, Verifying::new(engine, clock, verification, &context.plan, plan));
+        return work(parts, Mapped::new(below, clock, plan.slots, mapped.targets, mapped.regions));
     }
     // Each has a loop of its own.
-    match engine {
+    match engine(&parts, files, regions, notes)? {
         Below::Sync(engine) => work(parts, engine),
         Below::Uring(engine) => work(parts, *engine),
         Below::Aio(engine) => work(parts, engine),
@@ -202,6 +193,16 @@ fn set_priority(plan: &WorkerPlan, notes: &Mutex<Vec<Note>>) {
 }
 
 fn work<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
+    match &parts.context.verification {
+        Some(verification) => {
+            let engine = Verifying::new(engine, parts.clock, verification, &parts.context.plan, parts.plan);
+            work_over(parts, engine)
+        }
+        None => work_over(parts, engine),
+    }
+}
+
+fn work_over<E: Engine>(parts: WorkerParts<'_>, engine: E) -> Result<(), String> {
     let WorkerParts { context, plan, layout, clock, gate, flusher, logs } = parts;
     let mut worker = setup::assemble(context, plan, layout, engine, clock);
     (worker.flusher, worker.logs) = (flusher, logs);
