@@ -12,6 +12,9 @@ use std::path::Path;
 /// Prefix of the names of unfinished files, on file systems without nameless files.
 pub const PRIVATE_PREFIX: &str = ".diskspd-new-";
 
+/// An attribute that is asked for, whether it exists or not.
+const ANY_ATTRIBUTE: &str = "user.diskspd";
+
 /// State of the file's name.
 #[derive(Debug)]
 enum Naming {
@@ -63,8 +66,9 @@ impl NewFile {
             // Tried while the file is empty, since it would be too late afterwards.
             if new.folder.rename_new(&first, &second).is_ok() {
                 new.naming = Naming::Private(second.clone());
-                // On 9p a descriptor leads to the name that the file was opened by.
-                if file_identity::state(&new.file).is_ok() {
+                // On 9p a descriptor leads to the attributes of the name that the file was opened by.
+                let attribute = crate::xattr::get(&new.file, ANY_ATTRIBUTE);
+                if !attribute.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
                     return Ok(new);
                 }
                 if let Ok(own) = &own {

@@ -5,14 +5,13 @@ use crate::disks::Disk;
 use crate::machine;
 use crate::tools::{Driver, Made, run};
 use serde_json::Value;
-use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 use testkit::{Argument, Denied, Finished, Mounted, Program, Workplace, io_uring, or_skip, skip};
 
 /// Reports how a feature was seen.
-fn seen(feature: &str, how: impl Display) {
-    println!("\n@@ seen {feature}: {how}");
+fn seen(feature: &str, how: impl Into<String>) {
+    println!("\n@@ seen {feature}: {}", how.into());
 }
 
 /// Notes that a kernel can be the reason of.
