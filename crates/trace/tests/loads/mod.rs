@@ -140,6 +140,7 @@ fn pacer(load: &Load) -> Pacer {
         RateProcess::Bursts(bursts) => {
             Pacer::varying(Curve::new(RateCurve::Bursts { iops, bursts, before_ns: 0 }), 1, 1, None)
         }
+        RateProcess::Trace => unreachable!("these loads are no replays"),
     }
 }
 
