@@ -17,7 +17,8 @@ struct Row {
 }
 
 /// All with `-t1 -b4K -L -D`: full statistics. The bounds of random reads by io_uring and by synchronous calls are what
-/// the project promises; from drawn targets on they are 3 % above what was measured, the others about a tenth.
+/// the project promises, the others about a tenth above what was measured: counts of operations of the kernel vary with
+/// how its completions arrive.
 const ROWS: [Row; 23] = [
     Row { name: "io_uring, random reads, -o32", options: "--engine=io_uring -Su -r -o32", bound: 150 },
     Row { name: "io_uring, random reads, -o1", options: "--engine=io_uring -Su -r -o1", bound: 260 },
@@ -51,18 +52,18 @@ const ROWS: [Row; 23] = [
         bound: 430,
     },
     Row { name: "null engine, --append", options: "--engine=null -o32 --append=64M", bound: 313 },
-    Row { name: "Linux AIO, random reads, -o32", options: "-x -Su -r -o32", bound: 161 },
-    Row { name: "synchronous, sequential reads, -o1", options: "--engine=sync -Su -o1", bound: 489 },
+    Row { name: "Linux AIO, random reads, -o32", options: "-x -Su -r -o32", bound: 170 },
+    Row { name: "synchronous, sequential reads, -o1", options: "--engine=sync -Su -o1", bound: 510 },
     // Of an area that is soon mapped as a whole: page faults would leave too few I/Os to count.
-    Row { name: "memory mapped, random reads, -o32", options: "-Sm -r -o32 -f16M", bound: 1008 },
-    // Between 521 and 539, as completions arrive: 3 % above the highest.
-    Row { name: "io_uring, batches of 8 (-u8)", options: "-u8 -Su -r -o32", bound: 555 },
+    Row { name: "memory mapped, random reads, -o32", options: "-Sm -r -o32 -f16M", bound: 1056 },
+    // Between 521 and 539, as completions arrive.
+    Row { name: "io_uring, batches of 8 (-u8)", options: "-u8 -Su -r -o32", bound: 580 },
     // Between 8,416 and 8,684: the turns of a slow machine have fewer of these I/Os than any others. Of an area that is
     // soon written as a whole, as only what was written before is checked.
     Row {
         name: "--verify, 50 % writes, -o1",
         options: "--engine=sync -Su -r -o1 -w50 -f4M --overwrite --verify",
-        bound: 8944,
+        bound: 9150,
     },
 ];
 
