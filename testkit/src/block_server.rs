@@ -213,7 +213,7 @@ mod tests {
 
         assert_eq!(asked(&mut stream, WRITE, 0, 4096, &[1; 4096]).0, 0);
         assert_eq!(asked(&mut stream, FLUSH, 0, 0, &[]).0, 0);
-        assert_eq!(asked(&mut stream, WRITE, 4096, 65_536, &[2; 65_536]).0, 0);
+        assert_eq!(asked(&mut stream, WRITE, 4096, 65_536, &vec![2; 65_536]).0, 0);
         assert_eq!(asked(&mut stream, READ, 4096, 512, &[]), (0, vec![2; 512]));
         server.cut();
         assert_eq!(asked(&mut stream, READ, 0, 4096, &[]).0, EIO);

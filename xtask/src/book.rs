@@ -6,6 +6,7 @@ use crate::tidy::pages::{destination, is_elsewhere};
 use crate::tidy::tree::Tree;
 use pulldown_cmark::{CowStr, Event, Parser, Tag, TagEnd, html};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// The frame of the book, with places for contents and pages.
@@ -44,13 +45,13 @@ fn bind(tree: &Tree) -> Result<Book, Vec<String>> {
     let (mut contents, mut sections) = (String::new(), String::new());
     let (mut files, mut broken) = (BTreeSet::new(), Vec::new());
     for (part, paths) in parts(tree, &pages) {
-        contents += &format!("<h2>{part}</h2>\n");
+        let _ = writeln!(contents, "<h2>{part}</h2>");
         for path in paths {
             let text = tree.text(&path).unwrap_or_default();
             let title = text.lines().next().unwrap_or_default().trim_start_matches("# ").replace('`', "");
             let id = id(&path);
-            contents += &format!("<a href=\"#{id}\">{}</a>\n", escaped(&title));
-            sections += &format!("<section id=\"{id}\">\n");
+            let _ = writeln!(contents, "<a href=\"#{id}\">{}</a>", escaped(&title));
+            let _ = writeln!(sections, "<section id=\"{id}\">");
             let mut link = |link: &str| match rewritten(tree, &pages, &path, link) {
                 Ok((link, file)) => {
                     files.extend(file);
@@ -149,7 +150,10 @@ mod tests {
     fn every_page_is_in_the_book_and_every_link_leads_to_a_place_in_it() {
         let tree = Tree::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))).unwrap();
         let Book { html, files } = bind(&tree).unwrap_or_else(|broken| panic!("{}", broken.join("\n")));
-        let pages = tree.files.keys().filter(|path| path.starts_with("docs/") && path.ends_with(".md"));
+        let pages = tree
+            .files
+            .keys()
+            .filter(|path| path.starts_with("docs/") && Path::new(path).extension().is_some_and(|ext| ext == "md"));
         let missing: Vec<_> = pages.filter(|path| !html.contains(&format!("<section id=\"{}\">", id(path)))).collect();
         assert!(missing.is_empty(), "{missing:?}");
         let ids: BTreeSet<&str> = html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();

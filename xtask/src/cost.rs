@@ -16,7 +16,7 @@ struct Row {
     bound: u64,
 }
 
-/// All with `-t1 -b4K -L -D`: full statistics. The bounds of random reads by io_uring and by synchronous calls are what
+/// All with `-t1 -b4K -L -D`: full statistics. The bounds of random reads by `io_uring` and by synchronous calls are what
 /// the project promises, the others about a tenth above what was measured: counts of operations of the kernel vary with
 /// how its completions arrive.
 const ROWS: [Row; 23] = [

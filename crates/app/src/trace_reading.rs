@@ -49,7 +49,9 @@ impl TraceReading {
         let own = feeds.clone();
         let body = move || {
             let changes = read(&replay, rules, &own);
-            own.iter().for_each(|feed| feed.finish());
+            for feed in &own {
+                feed.finish();
+            }
             changes
         };
         let thread = thread::Builder::new().name("trace reader".to_owned()).spawn(body);

@@ -87,7 +87,8 @@ fn on_device(root: &Root, name: &str) -> Result<RequestPlace, String> {
     let disk = (major.parse().map_err(|_| unknown())?, minor.parse().map_err(|_| unknown())?);
     let ranges = if partition {
         let (start, sectors) = (number("start").ok_or_else(unknown)?, number("size").ok_or_else(unknown)?);
-        vec![start * SECTOR_BYTES..(start + sectors) * SECTOR_BYTES]
+        let bytes = start * SECTOR_BYTES..(start + sectors) * SECTOR_BYTES;
+        vec![bytes]
     } else {
         Vec::new()
     };
@@ -161,7 +162,8 @@ mod tests {
         assert_eq!((disk.disk, disk.disk_bytes, disk.ranges.len()), ((8, 0), 2 << 20, 0));
         let part = request_place(&root, Path::new("sda1")).expect("a partition");
         assert_eq!((part.disk, part.disk_name.as_str()), ((8, 0), "sda"));
-        assert_eq!(part.ranges, [64 * 512..192 * 512]);
+        let bytes = 64 * 512..192 * 512;
+        assert_eq!(part.ranges, std::slice::from_ref(&bytes));
         let inside = |offset, length| part.contains(offset, length);
         assert_eq!([inside(64 * 512, 512), inside(63 * 512, 512), inside(192 * 512, 512)], [true, false, false]);
         assert!(inside(0, 0), "a flush");

@@ -98,6 +98,6 @@ mod tests {
         assert_eq!(feed.take(), None);
         let flush = Action::Flush(FlushCall::Fdatasync);
         let request = Request { due_ns: 0, offset: 0, length: 0, action: flush, is_durable: false };
-        assert_eq!((0..).take_while(|_| feed.put(&request)).count(), CAPACITY);
+        assert_eq!((0..=CAPACITY).take_while(|_| feed.put(&request)).count(), CAPACITY);
     }
 }

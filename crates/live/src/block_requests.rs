@@ -221,7 +221,7 @@ mod tests {
         put(DEVICE, &(254_u32 << 20 | 3).to_ne_bytes());
         put(SECTORS, &2_u32.to_ne_bytes());
         put(KIND, &(StepKind::Completed as u32).to_ne_bytes());
-        put(PROCESS, &(9_u64 << 32 | 11).to_ne_bytes());
+        put(PROCESS, &(0x9_u64 << 32 | 0xb).to_ne_bytes());
         put(LETTERS, b"WFS");
         put(NAME, b"app");
         let expected = BlockStep {

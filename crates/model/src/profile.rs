@@ -149,8 +149,8 @@ pub struct TimeSpan {
     /// `--max-ios`, `--max-bytes`, `--max-write`: ends before its time.
     #[serde(default)]
     pub end_after: EndAfter,
-    /// The requests of a trace in place of generated ones (`diskspd trace replay`); absent = none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The requests of a trace in place of generated ones (`diskspd trace replay`); null = none.
+    #[serde(default)]
     pub replay: Option<Replay>,
     /// `--rate`: intended I/Os per second of all threads together; `None` = closed loop.
     #[serde(default)]

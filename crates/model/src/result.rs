@@ -255,8 +255,8 @@ pub struct Measured {
     /// The trigger of the I/O starts: completions or a schedule; null = unknown.
     #[serde(default)]
     pub load_loop: Option<LoadLoop>,
-    /// How true the replay of a trace was; absent = I/Os were generated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How true the replay of a trace was; null = I/Os were generated.
+    #[serde(default)]
     pub replay: Option<ReplayFigures>,
     /// Flushes; null = none were requested (`--fdatasync-every`).
     #[serde(default)]

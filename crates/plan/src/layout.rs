@@ -177,10 +177,9 @@ impl Layout {
     /// Bytes at the end of the area that no block reaches, if blocks cover everything before them.
     pub(crate) fn end_not_reached(&self, target: &Target) -> u64 {
         let stride = match self.shape {
-            Shape::Append { .. } => return 0,
+            Shape::Append { .. } | Shape::Recorded => return 0,
             Shape::Sequential { thread_stride_bytes } | Shape::Parallel { thread_stride_bytes } => thread_stride_bytes,
             Shape::Interlocked { .. } | Shape::Random { .. } | Shape::Mixed { .. } => 0,
-            Shape::Recorded => return 0,
         };
         let sizes = target.io_sizes().into_iter();
         let steps = sizes.map(|bytes| (bytes, alignment(target, bytes)));

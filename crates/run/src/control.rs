@@ -47,7 +47,6 @@ pub(crate) fn run_time_span(
 ) -> TimeSpanRecord {
     let failed =
         |error| TimeSpanRecord { outcome: Outcome::Failed { errors: vec![error] }, ..TimeSpanRecord::default() };
-    let journal = machine.journal;
     let ready = match preparer.prepare(plan, stop_sources.interrupt, observer) {
         Ok(ready) => Arc::new(ready),
         Err(unprepared) => return unprepared.record(observer),
@@ -95,7 +94,7 @@ pub(crate) fn run_time_span(
         ..
     } = control;
     let deviation_ns = clock.0.deviation_ns();
-    save_map(&worker_threads, all_ended, journal, observer);
+    save_map(&worker_threads, all_ended, machine.journal, observer);
     observer.observe(&Event::Finished);
     warn_of_short_transfers(plan, &worker_threads, observer);
     if worker_threads.outstanding() > 0 {

@@ -345,6 +345,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Counts any; with sizes, response times, limits and flushes if they are special; and with what traces need if
     /// they are traced, which is special too.
+    #[expect(clippy::too_many_lines, reason = "one sequence, of which each copy has only the parts that it needs")]
     fn count_as<S: Shape, const SPECIAL: bool, const TRACED: bool>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
         let Self {
             engine,

@@ -364,7 +364,8 @@ fn stream(plan: &WorkerTarget, counters: &[Arc<AtomicU64>], skew: Option<Skewed>
     };
     match &plan.pattern {
         Pattern::Sequential { area, start_bytes } => OffsetStream::sequential(grid(area), *start_bytes),
-        Pattern::Append { area, .. } => OffsetStream::sequential(grid(area), 0),
+        // Of a trace, nothing is drawn.
+        Pattern::Append { area, .. } | Pattern::Recorded { area } => OffsetStream::sequential(grid(area), 0),
         Pattern::Interlocked { area, counter } => {
             OffsetStream::interlocked(grid(area), Arc::clone(&counters[*counter]))
         }
@@ -372,8 +373,6 @@ fn stream(plan: &WorkerTarget, counters: &[Arc<AtomicU64>], skew: Option<Skewed>
             OffsetStream::parallel(grid(area), *start_bytes, plan.slots as usize)
         }
         Pattern::Random { area, ranges, .. } => random(grid(area), ranges, skew),
-        // Nothing is drawn.
-        Pattern::Recorded { area } => OffsetStream::sequential(grid(area), 0),
         Pattern::Mixed { area, ranges, random_percent, .. } => {
             random(grid(area), ranges, skew).mixed(*random_percent, rng)
         }

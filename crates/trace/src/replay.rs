@@ -221,7 +221,9 @@ mod tests {
 
     fn mapper(rules: Rules, events: &[Event]) -> Mapper {
         let mut summarizer = Summarizer::default();
-        events.iter().for_each(|event| summarizer.add(event));
+        for event in events {
+            summarizer.add(event);
+        }
         let (device_begins_bytes, recorded) = survey(&summarizer.finish(), 0);
         Mapper::new(rules, &Replay { device_begins_bytes, recorded, ..Replay::default() })
     }

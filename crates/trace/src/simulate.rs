@@ -37,7 +37,7 @@ pub struct Requests {
 #[derive(Debug)]
 enum Offsets {
     OfOneSize(OffsetStream, u64),
-    Sized(SizedStream),
+    Sized(Box<SizedStream>),
 }
 
 /// Time that a thread needs to issue a request of a burst.
@@ -126,7 +126,7 @@ impl Offsets {
     fn new(load: &Load, rng: &mut Rng) -> Self {
         match load.only_size() {
             Some(length) => Self::OfOneSize(one_size(load, length, rng), length),
-            None => Self::Sized(sized(load)),
+            None => Self::Sized(Box::new(sized(load))),
         }
     }
 

@@ -79,7 +79,8 @@ fn rows(page: &str) -> Vec<(String, Vec<String>)> {
     for (_, cells) in &mut rows {
         for at in 1..cells.len() {
             if cells[at] == AS_LEFT {
-                cells[at] = cells[at - 1].clone();
+                let left = cells[at - 1].clone();
+                cells[at] = left;
             }
         }
     }
@@ -92,13 +93,11 @@ fn escaped(how: &str) -> String {
 
 /// The page with a table of what was seen.
 fn written(page: &str, columns: &[Column]) -> String {
-    let before: String =
-        page.lines().take_while(|line| !line.starts_with(HEAD)).map(|line| format!("{line}\n")).collect();
+    let before: String = page.split_inclusive('\n').take_while(|line| !line.starts_with(HEAD)).collect();
     let after: String = page
-        .lines()
+        .split_inclusive('\n')
         .skip_while(|line| !line.starts_with(HEAD))
         .skip_while(|line| line.starts_with('|'))
-        .map(|line| format!("{line}\n"))
         .collect();
     let heads: Vec<String> = columns.iter().map(|(version, _)| series(version)).collect();
     let mut table = format!("{HEAD} {} |\n|---|{}\n", heads.join(" | "), "---|".repeat(heads.len()));

@@ -71,7 +71,7 @@ fn write_trace(
     };
     let mut steps = steps::Steps::begin(root, disk, duration, interrupted).map_err(|reason| fail(&reason))?;
     say(&begun(selection, duration));
-    let unix_minus_monotonic = i128::from(sys::clock::realtime_ns()) - i128::from(sys::clock::monotonic_ns());
+    let unix_minus_monotonic = sys::clock::realtime_ns() - i128::from(sys::clock::monotonic_ns());
     let mut outcome = Outcome::default();
     let reader = TraceReader::from_steps(&mut steps, unix_minus_monotonic);
     file.save(|out| {
@@ -150,12 +150,8 @@ fn begun(selection: &Selection, duration: Option<Duration>) -> String {
 
 fn ended(outcome: &Outcome, file: &OutputFile, lost: u64) -> String {
     let Outcome { written, without_completion } = outcome;
-    let mut text = format!("{} in '{}'", counted(*written, "request"), file.name().display());
-    if *without_completion > 0 {
-        text += &format!("; {without_completion} had not completed");
-    }
-    if lost > 0 {
-        text += &format!("; {} lost, as they were not read fast enough", counted(lost, "event"));
-    }
-    text
+    let requests = format!("{} in '{}'", counted(*written, "request"), file.name().display());
+    let incomplete = (*without_completion > 0).then(|| format!("{without_completion} had not completed"));
+    let lost = (lost > 0).then(|| format!("{} lost, as they were not read fast enough", counted(lost, "event")));
+    [Some(requests), incomplete, lost].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

@@ -50,7 +50,7 @@ fn recorded(place: &Workplace, run: Running, name: &str, length: Option<u64>) ->
 #[test]
 fn the_requests_of_a_run_are_recorded_and_replayed() {
     let place = workplace!();
-    let image = place.file("disk.img", &[0; 16 << 20]);
+    let image = place.file("disk.img", &vec![0; 16 << 20]);
     let disk = or_skip!(LoopDevice::direct(&place, &image));
     let device = disk.path.display();
     let run = or_skip!(recording(&place, &format!("{device} --output t.iotrace")));
@@ -77,7 +77,7 @@ fn the_requests_of_a_run_are_recorded_and_replayed() {
 #[test]
 fn a_recording_of_a_process_has_its_requests_only() {
     let place = workplace!();
-    let image = place.file("disk.img", &[0; 16 << 20]);
+    let image = place.file("disk.img", &vec![0; 16 << 20]);
     let disk = or_skip!(LoopDevice::direct(&place, &image));
     let device = disk.path.display();
     let mut load = place.diskspd(&format!("-v -b4K -o2 -r -Su -W0 -d600 {device}")).start();
@@ -89,7 +89,8 @@ fn a_recording_of_a_process_has_its_requests_only() {
     let events = recorded(&place, run, "t.iotrace", None);
     load.interrupt();
     other.interrupt();
-    (load.finish(), other.finish());
+    load.finish();
+    other.finish();
     assert!(!events.is_empty() && events.iter().all(|event| event.length == 4096), "{}", events.len());
 }
 

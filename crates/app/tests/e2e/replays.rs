@@ -241,7 +241,7 @@ fn durable_writes_of_the_trace_are_durable_and_flushes_before_writes_are_issued(
 #[test]
 fn a_replay_writes_only_to_what_a_load_may_write_to() {
     let place = workplace!();
-    let foreign = place.file("letters.txt", &[7; 1 << 20]);
+    let foreign = place.file("letters.txt", &vec![7; 1 << 20]);
     record(&place.path("t.iotrace"), mixed());
     let run = place.diskspd("trace replay t.iotrace letters.txt").run();
     run.expect_status(3).expect_stderr(&["letters.txt", "--overwrite"]);
@@ -253,7 +253,7 @@ fn a_replay_writes_only_to_what_a_load_may_write_to() {
     if !is_root() {
         skip!("loop devices need root");
     }
-    let image = place.file("disk.img", &[9; 4 << 20]);
+    let image = place.file("disk.img", &vec![9; 4 << 20]);
     let device = or_skip!(LoopDevice::over(&place, &image));
     let run = place.diskspd("trace replay t.iotrace --closed").arg(&device.path).run();
     run.expect_status(3).expect_stderr(&["--destroy"]);

@@ -29,7 +29,7 @@ fn connected<'a>(place: &'a Workplace, server: &BlockServer) -> Result<Connected
 }
 
 /// The same below a device of the device mapper, whose name permits writing.
-fn mapped<'a>(place: &'a Workplace, size_bytes: u64) -> Result<Made<'a>, String> {
+fn mapped(place: &Workplace, size_bytes: u64) -> Result<Made<'_>, String> {
     let table = format!("0 {} linear /dev/nbd0 0", size_bytes / 512);
     Made::by(place, &format!("dmsetup create cut --table '{table}'"), "dmsetup remove --retry --force cut")
 }
