@@ -31,7 +31,7 @@ pub struct RecordedLoad {
     /// The end of the last byte that a request touches; several devices follow each other.
     pub end_bytes: u64,
     /// Size of the largest read or write in bytes; larger ones than
-    /// [`PIECE_BYTES_MAX`](crate::replay::PIECE_BYTES_MAX) are issued in pieces.
+    /// [`PIECE_BYTES_MAX`] are issued in pieces.
     pub largest_bytes: u64,
     /// Most requests outstanding; null = the trace has no completions.
     pub depth_max: Option<u32>,
