@@ -51,7 +51,8 @@ impl RecordedLoad {
     /// All requests.
     pub const fn count(&self) -> u64 {
         let Self { read, write, discard, write_zeroes, flush, .. } = self;
-        read.count + write.count + discard.count + write_zeroes.count + flush.count
+        let changes = write.count.saturating_add(discard.count).saturating_add(write_zeroes.count);
+        read.count.saturating_add(changes).saturating_add(flush.count)
     }
 }
 

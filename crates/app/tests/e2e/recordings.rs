@@ -40,9 +40,11 @@ fn recorded(place: &Workplace, run: Running, name: &str, length: Option<u64>) ->
     let mut events: Vec<Event> = reader.by_ref().collect();
     assert_eq!(reader.account().loss_count, 0, "it has its end");
     assert!(events.is_sorted_by_key(|event| event.issue_ns));
-    // Others, such as udev, read from the device too.
-    events.retain(|event| event.length > 0 && length.is_none_or(|length| event.length == length));
-    assert!(events.iter().all(|event| length.is_none() || event.latency_ns.is_some()), "all have completed");
+    // Others, such as udev and the checks before a run, read from the device too. Two of these reads that are in flight at
+    // one place cannot be told apart, and one of them has no completion.
+    let is_completed = |event: &Event| event.latency_ns.is_some();
+    events
+        .retain(|event| event.length > 0 && length.is_none_or(|length| event.length == length && is_completed(event)));
     events.sort_by_key(|event| (event.offset, event.length, event.action.index()));
     events
 }

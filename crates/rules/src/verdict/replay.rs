@@ -68,7 +68,7 @@ fn changed(context: &RuleContext<'_>) -> Vec<Observation> {
         (scaled, "scaled to its size"),
         (aligned, "extended to its alignment"),
         (split, "split"),
-        (discards_left_out + empty_left_out, "left out"),
+        (discards_left_out.saturating_add(empty_left_out), "left out"),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let observation = |(count, words): (u64, &str)| {
