@@ -155,7 +155,7 @@ impl Disk {
         self.cache.clear();
     }
 
-    /// What it knows of each sector that was written.
+    /// The written sectors, by the state in which the cut left each.
     pub(crate) fn after_cut(&self) -> AfterCut {
         let mut after = AfterCut::default();
         for (sector, known) in (0..).zip(&self.known) {

@@ -242,7 +242,7 @@ pub(crate) fn start_plain<E: Engine>(
     *rng = draws;
 }
 
-/// What has come back and is to be counted.
+/// Completions that are to be counted.
 #[derive(Clone, Copy)]
 pub(crate) struct Back {
     count: u32,

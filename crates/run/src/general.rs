@@ -1,5 +1,5 @@
-//! What an I/O of any load may take beside its draw and its count: several targets, limits, sizes, content that is made
-//! anew, open loops, flushes, and completions with stamps of their own.
+//! Steps that an I/O of any load may take beside its draw and its count: several targets, limits, sizes, content that
+//! is made anew, open loops, flushes, and completions with stamps of their own.
 
 use crate::allowance::Allowance;
 use crate::batch_starts::start_plain_sized;
@@ -22,7 +22,7 @@ use hot::weighted::Weighted;
 use model::corruption::is_unreadable;
 use model::operation::Operation;
 
-/// What starting an I/O needs beside its request and its target.
+/// State that starting an I/O needs beside its request and its target.
 struct Parts<'a, E, C> {
     engine: &'a mut E,
     clock: &'a C,
@@ -149,7 +149,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// What starting I/Os needs, at most so many.
+    /// The state that starting I/Os needs, of which at most this number may start.
     #[inline]
     fn parts(&mut self, most: usize) -> (Parts<'_, E, C>, &mut [Work], &mut Assigner) {
         let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));

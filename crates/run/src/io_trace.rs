@@ -94,7 +94,7 @@ fn decode(thread: u32, [issue_ns, latency_ns, offset, rest]: [u64; RECORD_WORDS]
     TracedIo { thread, target: (rest >> 40) as u32, operation, issue_ns, latency_ns, offset, length: rest as u32 }
 }
 
-/// What a worker writes to.
+/// The end of a ring that a worker writes to.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracer {
     rings: Arc<IoRings>,

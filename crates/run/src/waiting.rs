@@ -27,7 +27,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         over
     }
 
-    /// What is waited for: a completion, or the next start. `None` if that was slept for, with nothing in flight.
+    /// The event to wait for: a completion, or the next start. `None` if that was slept for, with nothing in flight.
     pub(crate) fn wait_for(&self, now_ns: u64, next_start_ns: Option<u64>) -> Option<Wait> {
         match next_start_ns {
             Some(start_ns) if self.engine.in_flight() == 0 => {

@@ -5,7 +5,7 @@ use model::operation::Operation;
 use model::profile::{CacheMode, FlushCall, OfferedRate, Profile, RateProcess, SizeMix, Target, TimeSpan};
 use model::units::Bytes;
 
-/// What sizes and offsets of requests that bypass the cache of the system are multiples of.
+/// Bytes of which sizes and offsets of requests that bypass the page cache are multiples.
 const SECTOR_BYTES: u64 = 512;
 
 impl Load {

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A share of the tests that takes at most a quarter of an hour on an emulated CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What the program does on each series of Debian's kernels.
+    /// The program on each series of Debian's kernels.
     Kernels,
     /// Directories of another machine: NFS, SMB, 9p.
     Shares,

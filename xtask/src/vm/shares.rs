@@ -1,5 +1,5 @@
-//! What a server of shares and its client need: a disk with the servers' programs, a network of the two, and a directory
-//! of this machine for 9p.
+//! Devices of a server of shares and its client: a disk with the servers' programs, a network of the two, and a
+//! directory of this machine for 9p.
 
 use super::machine;
 use super::suite::Suite;

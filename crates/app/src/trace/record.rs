@@ -34,7 +34,7 @@ enum Selection {
     Process(u32),
 }
 
-/// What became of a recording.
+/// Counts of a recording that has ended.
 #[derive(Debug, Default)]
 struct Outcome {
     written: u64,
@@ -130,7 +130,7 @@ impl Selection {
     }
 }
 
-/// What is recorded, and how it ends.
+/// The requests that are recorded, and how the recording ends.
 fn begun(selection: &Selection, duration: Option<Duration>) -> String {
     let end = duration.map_or("until Ctrl+C".to_owned(), |duration| format!("for {} s", duration.as_secs()));
     match selection {

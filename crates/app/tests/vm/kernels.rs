@@ -218,7 +218,7 @@ fn polled_completions() {
     );
 }
 
-/// Whether a value of the kernel's counters is in the result.
+/// "yes" if a value of the kernel's counters is in the result.
 fn is_there(value: &Value) -> &'static str {
     if value.is_null() { "no" } else { "yes" }
 }
