@@ -105,6 +105,15 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
         }
     }
 
+    fn stage(&mut self, slot: SlotId, op: &Op) {
+        self.prepared.set(slot, op.operation, *op);
+        if self.has_inner && !self.is_mapped(op.file) {
+            self.inner.stage(slot, op);
+        } else {
+            self.operations.stage(Waiting { slot, operation: op.operation, offset: op.offset });
+        }
+    }
+
     fn stage_flush(&mut self, slot: SlotId, file: u32, call: FlushCall) {
         // Pages in memory are flushed with each write (`-N`).
         self.has_inner = true;

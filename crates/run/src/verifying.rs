@@ -143,7 +143,12 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
                 make(engine, verification, file, op, io);
             }
         }
-        engine.stage_prepared(slot, op.operation, op.offset);
+        if op.operation.transfers_data() {
+            engine.stage_prepared(slot, op.operation, op.offset);
+        } else {
+            // A discard of a block device is prepared with its offset.
+            engine.stage(slot, op);
+        }
         self.staged.push(slot);
         true
     }

@@ -272,6 +272,25 @@ fn devices_discard_and_zero_with_every_engine() {
     }
 }
 
+#[test]
+fn verified_discards_of_devices_stay_in_their_area() {
+    let place = workplace!();
+    let image = place.file("own.img", &vec![0xAB; MIB as usize]);
+    let device = or_skip!(LoopDevice::over(&place, &image));
+    let destroy = format!("--destroy={}", image.display());
+    let words =
+        "-d600 -W0 -b64K -f512K -r -w50 --discard=50 --engine=io_uring -o4 --verify --max-ios=200 --json r.json";
+    let run = place.diskspd(words).arg(&destroy).arg(&device.path).run();
+    if run.stderr.contains("does not support discards") || run.stderr.contains("needs Linux 6.12") {
+        skip!("{}", run.stderr.trim());
+    }
+    run.expect_status(0);
+    let (discards, bytes) = counted(&place.span_result("r.json"), "discard");
+    assert!(discards > 0 && bytes == discards * 64 * 1024, "{discards} discards of {bytes} bytes");
+    let content = fs::read(&device.path).expect("it can be read");
+    assert!(content[MIB as usize / 2..].iter().all(|&byte| byte == 0xAB), "changed outside its area");
+}
+
 /// The first half of a device reads as zeros, and the second half as it was.
 fn expect_halves(device: &Path, words: &str) {
     let content = fs::read(device).expect("it can be read");
