@@ -28,7 +28,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use std::{env, io, ptr, slice, thread};
-use sys::machine_clock::{MachineClock, look};
+use sys::machine_clock::{MachineClock, sample};
 use sys::mapping::{Mapping, untouched_table};
 
 /// What an I/O is counted in.
@@ -91,7 +91,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => file.metadata()?.len(),
     };
     let (block, depth): (u32, u32) = (block.parse()?, depth.parse()?);
-    let earlier = look();
+    let earlier = sample();
     thread::sleep(Duration::from_millis(20));
     let clock = MachineClock::choose(earlier, is_trusted());
     let begun_ns = clock.now_ns();

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 use verify::check::Verdict;
-use verify::map::{GenerationMap, Noted};
+use verify::map::{GenerationMap, MapEntry};
 use verify::target::{Change, TargetCounters, VerifiedTarget, WriteIo};
 use verify::unit::{Pool, Traits, UnitSize};
 
@@ -86,7 +86,7 @@ impl Bench {
         let units = self.target.units(io * self.io_bytes, self.io_bytes);
         let bytes = &self.memory[(io * self.io_bytes) as usize..][..self.io_bytes as usize];
         for (unit, bytes) in units.zip(bytes.chunks_exact(self.target.unit.bytes() as usize)) {
-            let noted: Noted = self.target.map.note(unit);
+            let noted: MapEntry = self.target.map.note(unit);
             let verdict = self.target.check(unit, black_box(bytes), noted, self.time_us);
             assert_eq!(verdict, Verdict::Right, "unit {unit}");
         }

@@ -204,7 +204,7 @@ pub fn decoded_result(bytes: &[u8]) {
 
 /// Results as JSON.
 pub fn result(bytes: &[u8]) {
-    let _ = render::document::DocumentKind::of(bytes);
+    let _ = render::document::DocumentKind::detect(bytes);
     if let Ok(result) = import::json::read(bytes) {
         shown(&result);
     }

@@ -90,7 +90,7 @@ impl Cgroup {
     /// One with this memory limit; the error is the reason if there can be none.
     pub fn of_memory(bytes: u64) -> Result<Self, String> {
         let group =
-            Self::of("memory", [("memory.limit_in_bytes", bytes.to_string()), ("memory.max", bytes.to_string())])?;
+            Self::create("memory", [("memory.limit_in_bytes", bytes.to_string()), ("memory.max", bytes.to_string())])?;
         // Files that other tests swap to for a moment must not change. Each hierarchy has only one of these.
         for (file, value) in [("memory.swappiness", "0"), ("memory.swap.max", "0")] {
             let _ = std::fs::write(group.folder.join(file), value);
@@ -102,12 +102,12 @@ impl Cgroup {
     pub fn of_cpu(percent: u64) -> Result<Self, String> {
         // Both files count microseconds, with the default period of 100 ms.
         let quota_us = (percent * 1000).to_string();
-        Self::of("cpu", [("cpu.cfs_quota_us", quota_us.clone()), ("cpu.max", quota_us)])
+        Self::create("cpu", [("cpu.cfs_quota_us", quota_us.clone()), ("cpu.max", quota_us)])
     }
 
     /// One with this limit on the threads of all its processes together; the error is the reason if there can be none.
     pub fn of_threads(count: u64) -> Result<Self, String> {
-        Self::of("pids", [("pids.max", count.to_string()), ("pids.max", count.to_string())])
+        Self::create("pids", [("pids.max", count.to_string()), ("pids.max", count.to_string())])
     }
 
     /// One with this limit on reads per second from a device; the error is the reason if there can be none.
@@ -125,7 +125,7 @@ impl Cgroup {
         let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
         let file = format!("blkio.throttle.{direction}_iops_device");
         let one = (file.as_str(), format!("{number} {per_s}"));
-        Self::of("blkio", [one, ("io.max", format!("{number} {}iops={per_s}", &direction[..1]))])
+        Self::create("blkio", [one, ("io.max", format!("{number} {}iops={per_s}", &direction[..1]))])
     }
 
     /// One that counts the bytes that its processes read and write on a block device (`254:0`); the error is the reason
@@ -134,7 +134,7 @@ impl Cgroup {
         // The kernel counts only if there is a limit; this one is never reached.
         let bytes_per_s: u64 = 1 << 50;
         let one = ("blkio.throttle.read_bps_device", format!("{device} {bytes_per_s}"));
-        Self::of("blkio", [one, ("io.max", format!("{device} rbps={bytes_per_s}"))])
+        Self::create("blkio", [one, ("io.max", format!("{device} rbps={bytes_per_s}"))])
     }
 
     /// Bytes that its processes read from a block device (`254:0`), and those that they wrote.
@@ -142,17 +142,17 @@ impl Cgroup {
         let read = |file: &str| std::fs::read_to_string(self.folder.join(file)).ok();
         let number = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0);
         if let Some(text) = read("blkio.throttle.io_service_bytes") {
-            let of = |word: &str| text.lines().find_map(|line| line.strip_prefix(&format!("{device} {word} ")));
-            return Some(["Read", "Write"].map(|word| number(of(word))));
+            let line_of = |word: &str| text.lines().find_map(|line| line.strip_prefix(&format!("{device} {word} ")));
+            return Some(["Read", "Write"].map(|word| number(line_of(word))));
         }
         let text = read("io.stat")?;
         let line = text.lines().find_map(|line| line.strip_prefix(&format!("{device} "))).unwrap_or_default();
-        let of = |name: &str| line.split(' ').find_map(|field| field.strip_prefix(name));
-        Some(["rbytes=", "wbytes="].map(|name| number(of(name))))
+        let field = |name: &str| line.split(' ').find_map(|field| field.strip_prefix(name));
+        Some(["rbytes=", "wbytes="].map(|name| number(field(name))))
     }
 
     /// `limits`: the file, and the value to write to it, in a hierarchy of the controller and in the unified one.
-    fn of(controller: &str, limits: [(&str, String); 2]) -> Result<Self, String> {
+    fn create(controller: &str, limits: [(&str, String); 2]) -> Result<Self, String> {
         // Tests of one process run at the same time.
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if !is_root() {

@@ -17,9 +17,9 @@ impl Workplace {
     /// `content`: the device, or the file below it.
     pub fn write_refused(&self, options: &[&str], device: &Path, content: &Path, parts: &[&str]) -> Finished {
         let (run, is_untouched) = unless_swapping(|| {
-            let before = Snapshot::of(content).checksum;
+            let before = Snapshot::take(content).checksum;
             let run = self.write_to(options, device);
-            (run, Snapshot::of(content).checksum == before)
+            (run, Snapshot::take(content).checksum == before)
         });
         run.expect_status(3).expect_stderr(&[&device.display().to_string()]).expect_stderr(parts);
         assert_eq!(run.stdout, "", "a refused run has no report");

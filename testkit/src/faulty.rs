@@ -3,7 +3,7 @@
 //! It stores no data: reads return zeros, writes are discarded. Relevant are the I/Os that fail, and those that do not
 //! complete until the test releases them.
 
-use crate::fuse::{Answer, Done, FIRST, Files, Kind, Outcome, Served, lock};
+use crate::fuse::{Answer, CompletedCall, FIRST, Files, Kind, Outcome, Served, lock};
 use crate::process::Running;
 use crate::service::{Service, ServiceClock};
 use crate::workplace::Workplace;
@@ -59,9 +59,9 @@ struct Delayed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// A read.
-    Read(Asked),
+    Read(IoRange),
     /// A write.
-    Write(Asked),
+    Write(IoRange),
     /// `fsync` or `fdatasync`.
     Flush {
         /// Number of reads and writes without an answer.
@@ -71,7 +71,7 @@ pub enum Call {
 
 /// Range of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct IoRange {
     /// Offset in bytes.
     pub offset: u64,
     /// Length in bytes.
@@ -229,7 +229,7 @@ impl Law {
         lock(&self.delayed)
     }
 
-    fn answer_later(&self, done: Done, at: Instant, answer: Answer) {
+    fn answer_later(&self, done: CompletedCall, at: Instant, answer: Answer) {
         self.delayed().outstanding += 1;
         let delayed = Arc::clone(&self.delayed);
         std::thread::spawn(move || {
@@ -247,8 +247,8 @@ impl Law {
     }
 
     /// Due time of the answer to a call, if it is delayed.
-    fn answer_at(&mut self, done: Done) -> Option<Instant> {
-        let Done { kind, offset, bytes, arrived } = done;
+    fn answer_at(&mut self, done: CompletedCall) -> Option<Instant> {
+        let CompletedCall { kind, offset, bytes, arrived } = done;
         if kind == Kind::Flush {
             return self.flush_takes.map(|time| arrived + time);
         }
@@ -309,7 +309,7 @@ impl Files for Law {
     }
 
     fn read(&mut self, file: u64, offset: u64, bytes: u32) -> Outcome<Vec<u8>> {
-        self.record(|outstanding| Call::Read(Asked { offset, bytes: bytes.into(), outstanding }));
+        self.record(|outstanding| Call::Read(IoRange { offset, bytes: bytes.into(), outstanding }));
         let bytes = u64::from(bytes).min(self.size_bytes(file).saturating_sub(offset));
         self.check(offset, bytes)?;
         Ok(vec![0; bytes as usize])
@@ -317,7 +317,7 @@ impl Files for Law {
 
     fn write(&mut self, file: u64, offset: u64, data: &[u8], _: bool) -> Outcome {
         let bytes = data.len() as u64;
-        self.record(|outstanding| Call::Write(Asked { offset, bytes, outstanding }));
+        self.record(|outstanding| Call::Write(IoRange { offset, bytes, outstanding }));
         self.check(offset, bytes)?;
         let end = offset + bytes;
         if end > self.room_bytes {
@@ -333,7 +333,7 @@ impl Files for Law {
         self.flush_takes.map(drop).ok_or(Errno::ENOSYS)
     }
 
-    fn deliver(&mut self, done: Done, answer: Answer) {
+    fn deliver(&mut self, done: CompletedCall, answer: Answer) {
         let is_open = done.kind == Kind::Open;
         let is_io = matches!(done.kind, Kind::Read | Kind::Write);
         self.opened += u64::from(is_open);

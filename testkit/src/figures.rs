@@ -41,28 +41,28 @@ pub struct Row {
 
 impl Report {
     /// Parses the only report of a text.
-    pub fn of(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let time = text.lines().find_map(|line| line.strip_prefix("actual test time:")).unwrap_or_default();
         let seconds = time.trim().trim_end_matches('s').parse();
         Self {
             seconds: seconds.unwrap_or_else(|_| panic!("no test time in\n{text}")),
-            total: Table::of(text, "Total IO"),
-            read: Table::of(text, "Read IO"),
-            write: Table::of(text, "Write IO"),
+            total: Table::parse(text, "Total IO"),
+            read: Table::parse(text, "Read IO"),
+            write: Table::parse(text, "Write IO"),
         }
     }
 }
 
 impl Table {
-    fn of(text: &str, title: &str) -> Self {
+    fn parse(text: &str, title: &str) -> Self {
         let mut lines = text.lines().skip_while(|line| *line != title).skip(1);
         let titles = lines.next().unwrap_or_else(|| panic!("no table '{title}' in\n{text}"));
-        let rows = lines.by_ref().skip(1).take_while(|line| !line.starts_with("---")).map(Row::of).collect();
+        let rows = lines.by_ref().skip(1).take_while(|line| !line.starts_with("---")).map(Row::parse).collect();
         let sum = lines.next().and_then(|line| line.strip_prefix("total:")).expect("a line of totals");
         Self {
             titles: titles.split('|').map(|title| title.trim().to_owned()).collect(),
             rows,
-            sum: Row::of(&format!("total|{sum}")),
+            sum: Row::parse(&format!("total|{sum}")),
         }
     }
 
@@ -74,7 +74,7 @@ impl Table {
 }
 
 impl Row {
-    fn of(line: &str) -> Self {
+    fn parse(line: &str) -> Self {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let number = |column: usize| -> f64 {
             let cell = cells.get(column).unwrap_or_else(|| panic!("no column {column} in '{line}'"));
@@ -107,7 +107,7 @@ mod tests {
             )
         };
         let text = ["actual test time:\t1.50s\n", &table("Total IO"), &table("Read IO"), &table("Write IO")].concat();
-        let report = Report::of(&text);
+        let report = Report::parse(&text);
         assert!((report.seconds - 1.5).abs() < 1e-9);
         assert_eq!((report.read.rows[0].bytes, report.read.sum.ios), (4096, 1));
         assert_eq!(report.read.rows[0].others, ["0.250", "a (1MiB)"]);

@@ -16,9 +16,9 @@ impl Workplace {
     /// Checks that the run is refused before anything happens: exit 3, no report, the file named and untouched.
     pub fn refused(&self, words: &str, path: &Path, parts: &[&str]) -> Finished {
         let (run, is_untouched) = unless_swapping(|| {
-            let before = Snapshot::of(path);
+            let before = Snapshot::take(path);
             let run = self.short_run("").args(words).arg(path).run();
-            (run, Snapshot::of(path) == before)
+            (run, Snapshot::take(path) == before)
         });
         run.expect_status(3).expect_stderr(&[&path.display().to_string()]).expect_stderr(parts);
         assert_eq!(run.stdout, "", "a refused run has no report");

@@ -28,7 +28,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Errno>;
 
 /// A call that succeeded and has no answer yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Done {
+pub(crate) struct CompletedCall {
     pub(crate) kind: Kind,
     /// In bytes; 0 unless it is a read or a write, as is the length.
     pub(crate) offset: u64,
@@ -104,7 +104,7 @@ pub(crate) trait Files: Send + 'static {
     }
 
     /// Answers a call, now or later; failures are answered at once.
-    fn deliver(&mut self, _done: Done, answer: Answer) {
+    fn deliver(&mut self, _done: CompletedCall, answer: Answer) {
         answer();
     }
 }
@@ -301,7 +301,7 @@ impl<F: Files> Filesystem for Server<F> {
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        let done = Done { kind: Kind::Open, offset: 0, bytes: 0, arrived: Instant::now() };
+        let done = CompletedCall { kind: Kind::Open, offset: 0, bytes: 0, arrived: Instant::now() };
         self.files().deliver(done, Box::new(move || reply.opened(FileHandle(0), Self::open_flags())));
     }
 
@@ -319,7 +319,7 @@ impl<F: Files> Filesystem for Server<F> {
         let arrived = Instant::now();
         let mut files = self.files();
         let read = files.read(inode.0, offset, size);
-        deliver!(files, reply, read, Done { kind: Kind::Read, offset, bytes: data.len() as u32, arrived },
+        deliver!(files, reply, read, CompletedCall { kind: Kind::Read, offset, bytes: data.len() as u32, arrived },
             data => data(&data));
     }
 
@@ -339,14 +339,14 @@ impl<F: Files> Filesystem for Server<F> {
         let mut files = self.files();
         let bytes = data.len() as u32;
         let written = files.write(inode.0, offset, data, flags.0 & DSYNC != 0);
-        deliver!(files, reply, written, Done { kind: Kind::Write, offset, bytes, arrived }, () => written(bytes));
+        deliver!(files, reply, written, CompletedCall { kind: Kind::Write, offset, bytes, arrived }, () => written(bytes));
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         let arrived = Instant::now();
         let mut files = self.files();
         let flushed = files.flush();
-        deliver!(files, reply, flushed, Done { kind: Kind::Flush, offset: 0, bytes: 0, arrived }, () => ok());
+        deliver!(files, reply, flushed, CompletedCall { kind: Kind::Flush, offset: 0, bytes: 0, arrived }, () => ok());
     }
 
     fn fallocate(

@@ -124,7 +124,7 @@ impl Zram {
     const CONTROL: &str = "/sys/class/zram-control";
 
     /// One with this size in bytes.
-    pub fn of(size_bytes: u64) -> Result<Self, String> {
+    pub fn create(size_bytes: u64) -> Result<Self, String> {
         let control = Path::new(Self::CONTROL);
         // Reading the file creates one.
         let number = std::fs::read_to_string(control.join("hot_add"))
@@ -160,7 +160,7 @@ pub struct Partition<'a> {
 
 impl<'a> Partition<'a> {
     /// 4 MiB of a loop device, from 1 MiB on.
-    pub fn of(place: &'a Workplace, disk: &LoopDevice<'_>) -> Result<Self, String> {
+    pub fn create(place: &'a Workplace, disk: &LoopDevice<'_>) -> Result<Self, String> {
         let (addpart, _) = (tool("addpart")?, tool("delpart")?);
         let made = place.tool(addpart).arg(&disk.path).args("1 2048 8192").run();
         if made.code() != Some(0) {

@@ -27,7 +27,7 @@ struct Patience {
 }
 
 impl Patience {
-    fn of(limit: Duration) -> Self {
+    fn new(limit: Duration) -> Self {
         Self { left: limit, looked_at: Instant::now() }
     }
 
@@ -172,10 +172,10 @@ impl Program {
         while kernel_io.is_none() && !run.has_ended() {
             assert!(run.patience.tick(), "it does not get to report\nstderr:\n{}", run.stderr.so_far());
             if rustix::io::ioctl_fionread(&reader).is_ok_and(|waiting| waiting >= capacity as u64) {
-                kernel_io = KernelIo::of(run.id());
+                kernel_io = KernelIo::read(run.id());
             }
         }
-        run.stdout = Capture::of(Some(reader));
+        run.stdout = Capture::start(Some(reader));
         Finished { kernel_io, ..run.finish() }
     }
 
@@ -185,9 +185,9 @@ impl Program {
         let spawned = if self.is_favoured { favoured(spawn) } else { spawn() };
         let words = format!("{:?}", self.command);
         let mut child = spawned.unwrap_or_else(|error| panic!("{:?} starts: {error}", self.command));
-        let stdout = Capture::of(child.stdout.take());
-        let stderr = Capture::of(child.stderr.take());
-        Running { child, stdout, stderr, patience: Patience::of(self.limit), words }
+        let stdout = Capture::start(child.stdout.take());
+        let stderr = Capture::start(child.stderr.take());
+        Running { child, stdout, stderr, patience: Patience::new(self.limit), words }
     }
 }
 
@@ -199,7 +199,7 @@ struct Capture {
 }
 
 impl Capture {
-    fn of(stream: Option<impl Read + Send + 'static>) -> Self {
+    fn start(stream: Option<impl Read + Send + 'static>) -> Self {
         let bytes = Arc::<Mutex<Vec<u8>>>::default();
         let into = Arc::clone(&bytes);
         let reader = stream.map(|mut stream| {
@@ -306,7 +306,7 @@ impl Running {
     /// on arrive together when it continues.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
-        let mut patience = Patience::of(LIMIT);
+        let mut patience = Patience::new(LIMIT);
         let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         while !matches!(rustix::process::waitid(WaitId::Pid(self.pid()), options), Ok(Some(_))) {
             assert!(patience.tick() && !self.has_ended(), "{} does not stop", self.words);
@@ -330,7 +330,7 @@ impl Running {
 
     /// Bytes that it has read and written by system calls so far, according to the kernel; 0 if that cannot be read.
     pub fn transferred_bytes(&self) -> u64 {
-        KernelIo::of(self.id()).map_or(0, |io| io.transferred_bytes)
+        KernelIo::read(self.id()).map_or(0, |io| io.transferred_bytes)
     }
 
     /// Its output on stdout so far.
@@ -474,7 +474,7 @@ pub struct KernelIo {
 }
 
 impl KernelIo {
-    fn of(process: u32) -> Option<Self> {
+    fn read(process: u32) -> Option<Self> {
         let text = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).ok();
         let (io, status) = (text("io")?, text("status")?);
         let value = |text: &str, name: &str| -> Option<u64> {

@@ -21,7 +21,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// A snapshot of the file at `path`, through symbolic links.
-    pub fn of(path: impl AsRef<Path>) -> Self {
+    pub fn take(path: impl AsRef<Path>) -> Self {
         let _no_child = no_child();
         let metadata = fs::metadata(&path).expect("the file is there");
         let content = fs::read(&path).expect("the file can be read");

@@ -93,7 +93,7 @@ impl Workplace {
     }
 
     /// Has the program create a file, like `made("a.dat", "-c1M -Z")`.
-    pub fn made(&self, name: &str, creation: &str) -> PathBuf {
+    pub fn create_file(&self, name: &str, creation: &str) -> PathBuf {
         self.briefly(creation).args("-b512 -o1 -g1i").arg(name).run_until_measuring().expect_status(0);
         self.path(name)
     }

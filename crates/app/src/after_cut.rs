@@ -28,7 +28,7 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
     for path in &request.targets {
         match target(path, logs) {
             Ok(target) => targets.push(target),
-            Err(refusal) => return refusal.told(),
+            Err(refusal) => return refusal.print_reason(),
         }
     }
     let bar = progress_bar(targets.iter().map(|target| target.size_bytes).sum());
@@ -61,7 +61,7 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
     if are_behind {
         logs.are_behind();
     }
-    kernel_log.look(sys::clock::monotonic_ns());
+    kernel_log.read_messages(sys::clock::monotonic_ns());
     unit_evidence::add(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
     let report = AfterCutReport::new(logs, reports);
     print_report(&report, || report.report(), request.json, status_of(report.outcome))

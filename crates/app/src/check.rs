@@ -41,7 +41,7 @@ pub(crate) fn run(request: &CheckRequest) -> Status {
             return refuse_with(&reason);
         }
     };
-    let facts = look(request, &Root::machine());
+    let facts = read_facts(request, &Root::machine());
     let findings = rules::check::check(&facts);
     let report = CheckReport {
         schema: CHECK_SCHEMA,
@@ -71,7 +71,7 @@ fn json_file(path: &Path, request: &CheckRequest) -> Result<OutputFile, String> 
 }
 
 /// Reads all facts for the checks. Opens nothing for writing.
-fn look(request: &CheckRequest, root: &Root) -> CheckFacts {
+fn read_facts(request: &CheckRequest, root: &Root) -> CheckFacts {
     let questions: Vec<TargetQuestion> =
         request.targets.iter().map(|path| TargetQuestion { path: path.clone(), ..TargetQuestion::default() }).collect();
     let system = host::system(root);

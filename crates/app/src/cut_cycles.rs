@@ -50,7 +50,7 @@ const LOAD_FILE: (&str, DocumentKind) = ("load.txt", DocumentKind::CycleLoad);
 const REPORT_FILE: (&str, DocumentKind) = ("verify.json", DocumentKind::Verification);
 
 /// Why a series ends.
-enum Ended {
+enum SeriesEnd {
     /// Ctrl+C.
     Interrupted,
     /// The series cannot continue.
@@ -114,12 +114,12 @@ pub(crate) fn run(request: &VerifyRequest, cycles: u32) -> Status {
     for number in 1..=cycles {
         let cycle = match plan.cycle(number) {
             Ok(cycle) => cycle,
-            Err(Ended::Interrupted) => {
+            Err(SeriesEnd::Interrupted) => {
                 is_interrupted = true;
                 say("the series was interrupted");
                 break;
             }
-            Err(Ended::Failed(reason)) => return fail(&format!("cycle {number}: {reason}")),
+            Err(SeriesEnd::Failed(reason)) => return fail(&format!("cycle {number}: {reason}")),
         };
         if !request.json
             && let Err(error) = print_text(&report::cycle(&cycle))
@@ -174,12 +174,12 @@ fn targets(load: &RunRequest) -> Vec<PathBuf> {
 }
 
 impl Plan<'_> {
-    fn cycle(&self, number: u32) -> Result<Cycle, Ended> {
-        let folder = self.folder.of_cycle(number).map_err(Ended::Failed)?;
+    fn cycle(&self, number: u32) -> Result<Cycle, SeriesEnd> {
+        let folder = self.folder.of_cycle(number).map_err(SeriesEnd::Failed)?;
         let journal = &folder.path;
         // Logs of an earlier series would be mistaken for those of this load.
         run::journal::remove_logs(&folder.held)
-            .map_err(|error| Ended::Failed(format!("'{}': {error}", journal.display())))?;
+            .map_err(|error| SeriesEnd::Failed(format!("'{}': {error}", journal.display())))?;
         let mut load = self.start(&folder, number)?;
         let wait = self.time.mul_f64(CUT_FROM + (CUT_UNTIL - CUT_FROM) * share());
         let started = self.wait_for_load(&mut load, journal);
@@ -194,23 +194,23 @@ impl Plan<'_> {
         // The storage must come back in any case.
         self.back.map_or(Ok(()), |back| Self::shell(back, "--back", &load, number))?;
         if !has_ended && !end(&mut load, BACK) {
-            return Err(Ended::Failed("the load does not end: its I/Os never came back".to_owned()));
+            return Err(SeriesEnd::Failed("the load does not end: its I/Os never came back".to_owned()));
         }
         // Ctrl+C also ends the load, so the command has nothing left to cut.
         if self.signals.interrupted.load(Relaxed) {
-            return Err(Ended::Interrupted);
+            return Err(SeriesEnd::Interrupted);
         }
         cut?;
         self.wait_for_targets()?;
         let cycle = self.verify(number, wait, &folder);
         let is_known = cycle.as_ref().is_ok_and(|cycle| cycle.outcome != Outcome::CannotTell);
-        if self.signals.interrupted.load(Relaxed) && !is_known { Err(Ended::Interrupted) } else { cycle }
+        if self.signals.interrupted.load(Relaxed) && !is_known { Err(SeriesEnd::Interrupted) } else { cycle }
     }
 
-    fn start(&self, folder: &CycleFolder, number: u32) -> Result<Child, Ended> {
-        let failed = |what: &str, error: io::Error| Ended::Failed(format!("cannot {what}: {error}"));
+    fn start(&self, folder: &CycleFolder, number: u32) -> Result<Child, SeriesEnd> {
+        let failed = |what: &str, error: io::Error| SeriesEnd::Failed(format!("cannot {what}: {error}"));
         let title = |out: &mut dyn Write| writeln!(out, "{}", cycle_load_title(number));
-        let output = folder.output(LOAD_FILE).map_err(Ended::Failed)?.write_beginning(title);
+        let output = folder.output(LOAD_FILE).map_err(SeriesEnd::Failed)?.write_beginning(title);
         let output = output.map_err(|error| failed("keep the output of the load", error))?;
         let errors = output.try_clone().map_err(|error| failed("keep the output of the load", error))?;
         let mut command = itself();
@@ -227,7 +227,7 @@ impl Plan<'_> {
     }
 
     /// Waits until the load logs its first record.
-    fn wait_for_load(&self, load: &mut Child, journal: &Path) -> Result<(), Ended> {
+    fn wait_for_load(&self, load: &mut Child, journal: &Path) -> Result<(), SeriesEnd> {
         loop {
             self.wait(load, TICK)?;
             let has_records = |thread: u32| {
@@ -242,15 +242,15 @@ impl Plan<'_> {
     }
 
     /// Waits; an error if the load ends in the meantime.
-    fn wait(&self, load: &mut Child, time: Duration) -> Result<(), Ended> {
+    fn wait(&self, load: &mut Child, time: Duration) -> Result<(), SeriesEnd> {
         let until = Instant::now() + time;
         loop {
             if self.signals.interrupted.load(Relaxed) {
-                return Err(Ended::Interrupted);
+                return Err(SeriesEnd::Interrupted);
             }
             if let Ok(Some(status)) = load.try_wait() {
                 let output = "its output is in load.txt in the directory of the cycle";
-                return Err(Ended::Failed(format!("the load ended before the cut ({status}); {output}")));
+                return Err(SeriesEnd::Failed(format!("the load ended before the cut ({status}); {output}")));
             }
             let now = Instant::now();
             if now >= until {
@@ -260,28 +260,28 @@ impl Plan<'_> {
         }
     }
 
-    fn shell(command: &str, option: &str, load: &Child, number: u32) -> Result<(), Ended> {
+    fn shell(command: &str, option: &str, load: &Child, number: u32) -> Result<(), SeriesEnd> {
         let mut shell = std::process::Command::new("/bin/sh");
         shell.arg("-c").arg(command).env("DISKSPD_PID", load.id().to_string()).env("DISKSPD_CYCLE", number.to_string());
         // Its output is not part of the report. Ctrl+C in a terminal does not reach it: the storage must come back.
         let status = shell.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0).status();
         match status {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(Ended::Failed(format!("the command of {option} failed ({status})"))),
-            Err(error) => Err(Ended::Failed(format!("cannot run the command of {option}: {error}"))),
+            Ok(status) => Err(SeriesEnd::Failed(format!("the command of {option} failed ({status})"))),
+            Err(error) => Err(SeriesEnd::Failed(format!("cannot run the command of {option}: {error}"))),
         }
     }
 
     /// Waits for a device to reappear.
-    fn wait_for_targets(&self) -> Result<(), Ended> {
+    fn wait_for_targets(&self) -> Result<(), SeriesEnd> {
         let until = Instant::now() + BACK;
         for target in &self.targets {
             while let Err(error) = File::open(target) {
                 if Instant::now() >= until {
-                    return Err(Ended::Failed(format!("'{}' did not come back: {error}", target.display())));
+                    return Err(SeriesEnd::Failed(format!("'{}' did not come back: {error}", target.display())));
                 }
                 if self.signals.interrupted.load(Relaxed) {
-                    return Err(Ended::Interrupted);
+                    return Err(SeriesEnd::Interrupted);
                 }
                 std::thread::sleep(TICK);
             }
@@ -289,8 +289,8 @@ impl Plan<'_> {
         Ok(())
     }
 
-    fn verify(&self, number: u32, wait: Duration, folder: &CycleFolder) -> Result<Cycle, Ended> {
-        let failed = |what: &str| Ended::Failed(format!("cannot verify the targets: {what}"));
+    fn verify(&self, number: u32, wait: Duration, folder: &CycleFolder) -> Result<Cycle, SeriesEnd> {
+        let failed = |what: &str| SeriesEnd::Failed(format!("cannot verify the targets: {what}"));
         let mut command = itself();
         command.args(["verify", "--json", "--journal"]).arg(&folder.path);
         // Targets whose names look like options.

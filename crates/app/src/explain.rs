@@ -58,19 +58,19 @@ pub(crate) fn names() -> Vec<&'static str> {
 }
 
 fn explanations() -> Vec<Explanation> {
-    fn of<S: RuleSet<Documentation = &'static str>>(rule: &Rule<S>, reported_by: &'static str) -> Explanation {
+    fn explain_rule<S: RuleSet<Documentation = &'static str>>(rule: &Rule<S>, reported_by: &'static str) -> Explanation {
         let texts = [("Computed from", rule.computed_from), ("Value", rule.unit), ("What to do", rule.advice)];
         let texts = texts.map(|(label, text)| (label, text.into())).into();
         Explanation { name: rule.name, reported_by, severity: rule.severity, texts }
     }
     let verdict = verdict::rules().map(|rule| {
-        let mut explanation = of(rule, "verdict");
+        let mut explanation = explain_rule(rule, "verdict");
         explanation.texts.extend(suppressions(rule.name).map(|(label, text)| (label, text.into())));
         explanation
     });
-    let expect = expect::rules().map(|rule| of(rule, "--expect"));
-    let require = require::rules().map(|rule| of(rule, "--require"));
-    let runs = runs::RULES.iter().map(|rule| of(rule, "repeat, sweep"));
+    let expect = expect::rules().map(|rule| explain_rule(rule, "--expect"));
+    let require = require::rules().map(|rule| explain_rule(rule, "--require"));
+    let runs = runs::RULES.iter().map(|rule| explain_rule(rule, "repeat, sweep"));
     // All checks: SQL Server requires more than other workloads.
     let check = check::rules(Workload::Sql).map(|rule| {
         let documentation = rule.computed_from;

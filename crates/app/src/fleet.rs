@@ -72,7 +72,7 @@ fn connection(server: &str, access: &ServerAccess) -> Connection {
 }
 
 /// Prints the error and returns the exit status.
-fn told(error: &FleetError) -> Status {
+fn print_error(error: &FleetError) -> Status {
     say_each("ERROR", error.sentences());
     if error.touched_nothing() { Status::Refused } else { Status::Failed }
 }
@@ -87,7 +87,7 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
     let missing = |what: &str| refuse_with(&format!("--{what} is missing"));
     let server = request.server.as_deref().ok_or_else(|| missing("server"))?;
     let trust = request.trust.as_deref().ok_or_else(|| missing("trust"))?;
-    let trusted = Trusted::read(trust).map_err(|error| told(&error))?;
+    let trusted = Trusted::read(trust).map_err(|error| print_error(&error))?;
     let limits = host::Limits {
         destroy: request.allow_destroy.clone(),
         file_bytes: request.max_file,
@@ -117,7 +117,7 @@ fn serve(request: &AgentRequest) -> Result<Status, Status> {
         service: if request.once { Service::Once(FIRST_LOAD) } else { Service::Standing },
         silence: Silence::default(),
     };
-    ::fleet::serve(options, this_host, &signals.interrupted).map_err(|error| told(&error))?;
+    ::fleet::serve(options, this_host, &signals.interrupted).map_err(|error| print_error(&error))?;
     Ok(Status::Done)
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn command(command: &FleetCommand) -> Status {
         FleetCommand::Stop { server, key, hosts } => stop(server, key, hosts),
         FleetCommand::Collect { server, key, hosts, output } => collect(server, key, hosts, output),
     };
-    done.unwrap_or_else(|error| told(&error))
+    done.unwrap_or_else(|error| print_error(&error))
 }
 
 fn make_key(output: &Path) -> Result<Status, FleetError> {

@@ -12,7 +12,7 @@ use crate::outputs::{
 use crate::run_report::judged;
 use crate::saved_results;
 use crate::series_places;
-use crate::series_runner::{Refused, SeriesRunner};
+use crate::series_runner::{ProfileRefusal, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse_with};
 use crate::sweep::{self, check_points, delete_targets};
 use crate::system_env::Invocation;
@@ -152,7 +152,7 @@ fn run_load(
     let signals = interrupt::watch_for_load()?;
     let part = RefCell::new(String::new());
     let mut runner = series_places::runner(points, &signals, &part)?;
-    check_points(points.iter().enumerate(), &mut *runner).map_err(Refused::told)?;
+    check_points(points.iter().enumerate(), &mut *runner).map_err(ProfileRefusal::print_reasons)?;
     let planned = points.first().ok_or_else(|| fail("there is no load"))?;
     say_each("WARNING", &planned.request.warnings);
     crate::request_checks::say_overwrite_of_environment(&planned.request);

@@ -12,4 +12,4 @@ pub(crate) use live_thread::{LiveEvent, LiveThread};
 pub(crate) use sinks::{CheckedStream, LiveSinks};
 #[cfg(feature = "fleet")]
 pub(crate) use view::live_thread;
-pub(crate) use view::{LiveView, Naming, dropped, end};
+pub(crate) use view::{LiveView, RunDescription, dropped, end};

@@ -38,7 +38,7 @@ struct Job<'a> {
 }
 
 /// Everything that a request needs beside its targets, checked.
-struct Checked {
+struct CheckedRequest {
     warnings: Vec<String>,
     report: RunReport,
     stream: Option<CheckedStream>,
@@ -54,7 +54,7 @@ pub(crate) fn run(invocation: &Invocation, request: &RunRequest) -> Status {
     let system = host::system(&Root::machine());
     let typed = &request.profile;
     let request = &with_log_files(request);
-    let Some(Checked { warnings, report, stream, journal, trace }) = check(typed, request, &system) else {
+    let Some(CheckedRequest { warnings, report, stream, journal, trace }) = check(typed, request, &system) else {
         return Status::Refused;
     };
     let measurement = Measurement::new(request, invocation.command_line(), system).warned(warnings);
@@ -111,7 +111,7 @@ pub(crate) fn planned_limits(request: &RunRequest, system: SystemFacts) -> Strin
 
 /// Prints all errors and warnings about the profile and the destinations of its results. The profile of `request`
 /// includes the log files; `typed` does not. `None` = it cannot be run.
-fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<Checked> {
+fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<CheckedRequest> {
     let Findings { mut errors, warnings } = check_profile(typed, &request.profile, system);
     errors.extend(unmeasured(request));
     errors.extend(same_file::changed_source(request));
@@ -127,7 +127,7 @@ fn check(typed: &Profile, request: &RunRequest, system: &SystemFacts) -> Option<
     say_each("ERROR", &errors);
     let warnings: Vec<String> = request.warnings.iter().cloned().chain(warnings).collect();
     say_each("WARNING", &warnings);
-    report.zip(stream).filter(|_| errors.is_empty()).map(|(report, stream)| Checked {
+    report.zip(stream).filter(|_| errors.is_empty()).map(|(report, stream)| CheckedRequest {
         warnings,
         report,
         stream,

@@ -7,7 +7,7 @@ use crate::measure::{Measurement, stop_sources};
 use crate::output::say;
 use crate::outputs::Protected;
 use crate::request_checks::{check_profile, choices, protected, unmeasured, with_log_files};
-use crate::series_runner::{Refused, SeriesRunner};
+use crate::series_runner::{ProfileRefusal, SeriesRunner};
 use crate::status::Status;
 use cli::RunRequest;
 use cli::sweep::PlannedPoint;
@@ -35,7 +35,7 @@ pub(crate) struct MachineRunner<'a> {
     part: &'a RefCell<String>,
 }
 
-impl From<Vec<Refusal>> for Refused {
+impl From<Vec<Refusal>> for ProfileRefusal {
     fn from(refusals: Vec<Refusal>) -> Self {
         let is_impossible = refusals.iter().all(|refusal| refusal.kind == RefusalKind::Impossible);
         let status = if is_impossible { Status::Failed } else { Status::Refused };
@@ -108,18 +108,18 @@ impl SeriesRunner for MachineRunner<'_> {
         report::words::load_line::of_lines(measurement.load_lines(plan.as_ref(), is_rate_searched))
     }
 
-    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
+    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, ProfileRefusal> {
         let request = self.request(point, profile);
         let mut errors = check_profile(profile, &request.profile, &self.system).errors;
         errors.extend(unmeasured(&request));
         if !errors.is_empty() {
-            return Err(Refused { status: Status::Refused, reasons: errors });
+            return Err(ProfileRefusal { status: Status::Refused, reasons: errors });
         }
         let plan = self.plan(&request, &choices(&request))?;
         Ok(plan.creations().map(|creation| (creation.path.clone(), creation.size_bytes)).collect())
     }
 
-    fn precondition(&mut self, point: usize, profile: &Profile) -> Result<(Profile, u64), Refused> {
+    fn precondition(&mut self, point: usize, profile: &Profile) -> Result<(Profile, u64), ProfileRefusal> {
         let request = self.request(point, profile);
         let plan = self.plan(&request, &choices(&request))?;
         let (written, bytes) = plan::precondition(profile, &plan);

@@ -62,7 +62,7 @@ mod verify_targets;
 mod workbook;
 
 use cli::subcommand::trace::TraceCommand;
-use cli::{Command, LineCommand, LoadRequest, Loaded, Subcommand};
+use cli::{Command, LineCommand, LoadRequest, LoadedProfile, Subcommand};
 use model::sweep::SeriesKind;
 use status::Status;
 use std::ffi::OsString;
@@ -107,8 +107,8 @@ fn run_with_own_stack() -> Status {
 /// Runs or shows the profile of a file.
 fn loaded(invocation: &Invocation, request: LoadRequest) -> Status {
     match profile_file::load(request) {
-        Ok(Loaded::Show(request)) => show::profile(invocation, &request),
-        Ok(Loaded::Run(request)) => load::run(invocation, &request),
+        Ok(LoadedProfile::Show(request)) => show::profile(invocation, &request),
+        Ok(LoadedProfile::Run(request)) => load::run(invocation, &request),
         Err(status) => status,
     }
 }

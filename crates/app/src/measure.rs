@@ -3,7 +3,7 @@
 use crate::console_observer::ConsoleObserver;
 use crate::foreign_file;
 use crate::interrupt::Signals;
-use crate::live::{self, LiveSinks, LiveView, Naming};
+use crate::live::{self, LiveSinks, LiveView, RunDescription};
 use crate::trace_reading::TraceReading;
 use cli::RunRequest;
 use host::Root;
@@ -19,7 +19,7 @@ use model::profile::Target;
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use model::targets_found::TargetsFound;
-use model::tier::{Misplaced, TargetMedia};
+use model::tier::{TierMismatch, TargetMedia};
 use plan::{Choices, Refusal, RefusalKind, SharedFiles, SharedStage};
 use report::words::load_line::{KnownTargets, load_line};
 use run::Machine;
@@ -111,7 +111,7 @@ impl<'a> Measurement<'a> {
             let stays = matches!(plan.preparation, Preparation::Keep | Preparation::Reuse { .. });
             let placement = stays.then(|| host::placement(&self.machine, &target.path, environment)).flatten();
             let media = TargetMedia::new(Some(environment), placement.as_ref());
-            let Misplaced::Other(_) = media.misplaced(tier)? else { return None };
+            let TierMismatch::Other(_) = media.misplaced(tier)? else { return None };
             let path = target.path.display();
             let message = format!(
                 "'{path}' is not wholly on {tier} (--expect-tier, --strict): {}; use a path on {tier}",
@@ -139,7 +139,7 @@ impl<'a> Measurement<'a> {
         let unprobed = self.probe_caches(plan);
         let environments = self.environments();
         let (profile, options) = (&self.request.profile, &self.request.options);
-        let naming = Naming {
+        let naming = RunDescription {
             tool: &Tool::default(),
             command_line: &self.command_line,
             labels: &options.labels,
@@ -299,6 +299,6 @@ fn disks(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> BTreeMap<PathBu
         numa_node: disk.connection.numa_node,
         interrupt_cpus: disk.queue.interrupt_cpus.clone(),
     };
-    let of = |environment: &TargetEnvironment| environment.disks().into_iter().map(facts).collect();
-    environments.iter().map(|(path, environment)| (path.clone(), of(environment))).collect()
+    let facts_of = |environment: &TargetEnvironment| environment.disks().into_iter().map(facts).collect();
+    environments.iter().map(|(path, environment)| (path.clone(), facts_of(environment))).collect()
 }

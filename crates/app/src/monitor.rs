@@ -8,7 +8,7 @@ use crate::feature::Feature;
 use crate::interrupt::{self, Signals};
 use crate::output::{can_draw, say};
 use crate::outputs::{OutputFile, Protected, Replace};
-use crate::status::{Ended, Status, fail, refuse_each};
+use crate::status::{MonitorEnd, Status, fail, refuse_each};
 use cli::subcommand::monitor::{DevicesAsked, LineForm, WatchRequest};
 use host::{NamedDevice, Root};
 use live::choice::Choice;
@@ -59,7 +59,7 @@ fn begin(request: &WatchRequest) -> Result<Monitor, Status> {
     }
     let signals = signals()?;
     let begin = watch.facts(host, request.interval.as_nanos() as u64);
-    let sinks = MonitorSinks::begin(view, columns, &begin, output, record).map_err(Ended::status)?;
+    let sinks = MonitorSinks::begin(view, columns, &begin, output, record).map_err(MonitorEnd::status)?;
     Ok(Monitor { watch, sinks, signals })
 }
 
@@ -78,7 +78,7 @@ impl Monitor {
     }
 
     /// Reports intervals until their number is reached, or the user or a reader stops.
-    fn tell(&mut self, ticks: &mut Ticks, sample_count: Option<u64>) -> Result<(), Ended> {
+    fn tell(&mut self, ticks: &mut Ticks, sample_count: Option<u64>) -> Result<(), MonitorEnd> {
         while !self.signals.interrupted.load(Ordering::Relaxed) {
             let due = ticks.due(sys::clock::monotonic_ns());
             if let Some(interval) = due.and_then(|number| self.watch.read(number)) {

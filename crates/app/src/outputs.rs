@@ -166,7 +166,7 @@ pub(crate) fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
 /// Writes a result in one form.
 pub(crate) fn write_document(form: Form, result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     match form {
-        Form::Text => render::text(result, Detail::of(&result.profile), out),
+        Form::Text => render::text(result, Detail::from_profile(&result.profile), out),
         Form::Xml => {
             let profile = cli::write_profile(&result.profile, ResultFormat::Xml);
             render::xml(result, &profile, out)

@@ -10,7 +10,7 @@ use crate::status::{Status, refuse_each, refuse_with};
 use crate::system_env::{Invocation, SystemEnv};
 use crate::text_file;
 use cli::preset::{self, BUILTIN, Builtin, Checked, Machine, Preset, PresetRequest, SeriesChoices};
-use cli::subcommand::preset::{PresetCommand, Shown};
+use cli::subcommand::preset::{PresetCommand, PresetForm};
 use host::Root;
 use model::printable::printable;
 use model::profile::ResultFormat;
@@ -82,14 +82,14 @@ fn machine() -> Machine {
     Machine { cpus, sockets, nodes }
 }
 
-fn show(request: &PresetRequest, form: Shown) -> Result<String, String> {
+fn show(request: &PresetRequest, form: PresetForm) -> Result<String, String> {
     match form {
-        Shown::Toml => text_of(&request.name),
-        Shown::Xml => {
+        PresetForm::Toml => text_of(&request.name),
+        PresetForm::Xml => {
             let profile = preset::profile(&preset_of(request)?, request, machine(), &SystemEnv)?;
             Ok(cli::write_profile(&profile, ResultFormat::Text))
         }
-        Shown::CommandLines => {
+        PresetForm::CommandLines => {
             let preset = preset_of(request)?;
             let mut text = format!("{}\n", printable(&preset.title));
             if !preset.about.is_empty() {

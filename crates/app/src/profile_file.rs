@@ -7,11 +7,11 @@ use crate::request_checks::check_outputs;
 use crate::status::{Status, refuse_each, refuse_profile, refuse_with};
 use crate::system_env::SystemEnv;
 use crate::text_file::read;
-use cli::{Job, LoadRequest, Loaded};
+use cli::{Job, LoadRequest, LoadedProfile};
 use model::requirement::Requirement;
 
 /// Reads the profile and the action for it, or all errors in it.
-pub(crate) fn load(request: LoadRequest) -> Result<Loaded, Status> {
+pub(crate) fn load(request: LoadRequest) -> Result<LoadedProfile, Status> {
     let name = request.path.display().to_string();
     let (noun, role) =
         if request.is_job { ("job", "the job of this run") } else { ("profile", "the profile of this run") };

@@ -41,13 +41,13 @@ pub(crate) fn run(mut command: ReportCommand) -> Status {
                 written(|out| render::report_text(&report, asked.unwrap_or(Detail::Short), out))
             } else {
                 let result = result_in(file, &bytes)?;
-                let detail = asked.unwrap_or_else(|| Detail::of(&result.profile));
+                let detail = asked.unwrap_or_else(|| Detail::from_profile(&result.profile));
                 written(|out| render::text(&result, detail, out))
             };
             text.map_err(|error| of_file(file, &unwritten(&error)))
         }),
         ReportCommand::Look { files, part, slowest } => {
-            each(files, |file| look(&read(file)?, part.as_ref(), *slowest).map_err(|reason| of_file(file, &reason)))
+            each(files, |file| render_views(&read(file)?, part.as_ref(), *slowest).map_err(|reason| of_file(file, &reason)))
         }
         ReportCommand::Table { sources, devices, output } => runs_table::make(sources, *devices, output.as_ref()),
         ReportCommand::Convert { file, output, form: Form::Csv } if file.is_dir() => {
@@ -97,7 +97,7 @@ fn each(files: &[PathBuf], of: impl Fn(&Path) -> Result<Vec<u8>, String>) -> Sta
 }
 
 /// The requested views of every measured timespan.
-fn look(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<Vec<u8>, String> {
+fn render_views(result: &RunResult, part: Option<&PartAsked>, slowest: bool) -> Result<Vec<u8>, String> {
     let mut text = Vec::new();
     let several = result.time_spans.len() > 1;
     for (index, span_result) in result.time_spans.iter().enumerate() {

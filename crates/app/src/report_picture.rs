@@ -24,7 +24,7 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
         Ok(place) => place,
         Err(status) => return status,
     };
-    let found = Found::at(sources).and_then(|found| found.with(monitor));
+    let found = PictureInputs::at(sources).and_then(|found| found.with(monitor));
     // Standard input can be read only once.
     let can_be_read_again = !sources.iter().any(|source| source == Path::new("-"));
     let is_table = match &found {
@@ -44,13 +44,13 @@ pub(crate) fn make(sources: &[PathBuf], output: &OutputAsked, form: &PictureForm
         return Status::Refused;
     }
     match found {
-        Found::Sides(sides) => save(&Subject::Comparison(&Comparison::new(sides, &[])), &place, form),
-        Found::One(one) => save(&one.subject(), &place, form),
+        PictureInputs::Sides(sides) => save(&Subject::Comparison(&Comparison::new(sides, &[])), &place, form),
+        PictureInputs::One(one) => save(&one.subject(), &place, form),
     }
 }
 
 /// Results and recordings at the given paths.
-enum Found {
+enum PictureInputs {
     One(One),
     Sides(Vec<Side>),
 }
@@ -62,7 +62,7 @@ enum One {
     Folder { name: String, kind: SeriesKind, sweep: Box<Sweep>, result: Option<Box<RunResult>> },
 }
 
-impl Found {
+impl PictureInputs {
     fn at(sources: &[PathBuf]) -> Result<Self, String> {
         let [source] = sources else {
             let side = |path: &PathBuf| Ok(Side { name: name_of(path), results: read_all(path)? });

@@ -18,7 +18,7 @@ enum Place {
 }
 
 impl Place {
-    fn of(path: &Path) -> Self {
+    fn from_path(path: &Path) -> Self {
         existing(path).map_or_else(|| Self::Missing(host::on_machine(&Root::machine(), path)), Self::File)
     }
 }
@@ -65,7 +65,7 @@ fn in_time_span(targets: &[Target]) -> Vec<String> {
     let mut firsts: BTreeMap<Place, &Target> = BTreeMap::new();
     let mut conflicts = Vec::new();
     for target in targets {
-        let first = *firsts.entry(Place::of(&target.path)).or_insert(target);
+        let first = *firsts.entry(Place::from_path(&target.path)).or_insert(target);
         // Targets with equal paths are compared without accessing the file system.
         if first.path != target.path {
             conflicts.extend(conflict(first, target));

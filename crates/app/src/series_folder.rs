@@ -101,7 +101,7 @@ pub(crate) fn read(text: &[u8], file: &Path, kind: SeriesKind) -> Result<Sweep, 
 }
 
 /// The reason why a sweep cannot be resumed.
-pub(crate) enum Unusable {
+pub(crate) enum ResumeError {
     /// It cannot be read.
     Unreadable(String),
     /// Another user may have written the command line in it.
@@ -109,13 +109,13 @@ pub(crate) enum Unusable {
 }
 
 /// Checks that only this user, and root, can have written the file.
-fn check_owner(path: &Path, state: &FileState) -> Result<(), Unusable> {
+fn check_owner(path: &Path, state: &FileState) -> Result<(), ResumeError> {
     let user = sys::folder::user();
     if state.is_private_to(user) {
         return Ok(());
     }
     let shown = path.display();
-    Err(Unusable::Untrusted(if state.owner == user {
+    Err(ResumeError::Untrusted(if state.owner == user {
         format!(
             "--resume: '{shown}' can be written to by others (mode {:04o}), who may have changed the command line that it \
              keeps: check that, then take the permission away (chmod go-w {})",
@@ -236,23 +236,23 @@ impl Folder {
 
     /// The directory of a sweep that was begun, and the sweep, whose command line is to be run again: only this user,
     /// and root, may have written it.
-    pub(crate) fn open(path: PathBuf, kind: SeriesKind, replace_output: bool) -> Result<(Self, Sweep), Unusable> {
+    pub(crate) fn open(path: PathBuf, kind: SeriesKind, replace_output: bool) -> Result<(Self, Sweep), ResumeError> {
         let file = path.join(kind.file());
-        let unreadable = |error: io::Error| Unusable::Unreadable(format!("cannot read '{}': {error}", file.display()));
+        let unreadable = |error: io::Error| ResumeError::Unreadable(format!("cannot read '{}': {error}", file.display()));
         let held = HeldFolder::open(&path).map_err(unreadable)?;
         check_owner(&path, &held.state().map_err(unreadable)?)?;
         if held.find(kind.file().as_ref()).map_err(unreadable)?.is_some_and(|found| !found.is_regular) {
             let reason = format!("--resume: '{}' is not a regular file; links are not followed", file.display());
-            return Err(Unusable::Untrusted(reason));
+            return Err(ResumeError::Untrusted(reason));
         }
         let mut saved = held.open_to_look(kind.file().as_ref()).map_err(unreadable)?;
         check_owner(&file, &file_identity::state(&saved).map_err(unreadable)?)?;
         let mut text = Vec::new();
         saved.read_to_end(&mut text).map_err(unreadable)?;
-        let sweep = read(&text, &file, kind).map_err(Unusable::Unreadable)?;
+        let sweep = read(&text, &file, kind).map_err(ResumeError::Unreadable)?;
         let folder =
             Self { path, held: Some(held), kind, replace_output, has_earlier: Cell::new(false), is_unasked: false };
-        folder.check_files().map_err(Unusable::Unreadable)?;
+        folder.check_files().map_err(ResumeError::Unreadable)?;
         Ok((folder, sweep))
     }
 

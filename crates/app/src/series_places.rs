@@ -4,7 +4,7 @@ use crate::fleet;
 use crate::interrupt::Signals;
 use crate::machine_runner::MachineRunner;
 use crate::outputs::Protected;
-use crate::series_runner::{Refused, SeriesRunner};
+use crate::series_runner::{ProfileRefusal, SeriesRunner};
 use crate::status::Status;
 use cli::FleetOption;
 use cli::sweep::PlannedPoint;
@@ -46,25 +46,25 @@ pub(crate) fn runner<'a>(
         Some(only) if runners.is_empty() => Ok(only),
         last => {
             runners.extend(last);
-            Ok(Box::new(InSeveralPlaces { runners, of_point }))
+            Ok(Box::new(SeriesOnSeveralHosts { runners, of_point }))
         }
     }
 }
 
 /// Points on different hosts: each is run and checked on its own host.
-struct InSeveralPlaces<'a> {
+struct SeriesOnSeveralHosts<'a> {
     runners: Vec<Box<dyn SeriesRunner + 'a>>,
     /// The index of the runner of each point.
     of_point: Vec<usize>,
 }
 
-impl<'a> InSeveralPlaces<'a> {
+impl<'a> SeriesOnSeveralHosts<'a> {
     fn runner(&mut self, point: usize) -> &mut (dyn SeriesRunner + 'a) {
         &mut *self.runners[self.of_point[point]]
     }
 }
 
-impl Runner for InSeveralPlaces<'_> {
+impl Runner for SeriesOnSeveralHosts<'_> {
     fn prepare(&mut self, point: usize, profile: &Profile) -> Result<(), RunFailure> {
         self.runner(point).prepare(point, profile)
     }
@@ -74,16 +74,16 @@ impl Runner for InSeveralPlaces<'_> {
     }
 }
 
-impl SeriesRunner for InSeveralPlaces<'_> {
+impl SeriesRunner for SeriesOnSeveralHosts<'_> {
     fn load_line(&self, point: usize, profile: &Profile, is_rate_searched: bool) -> String {
         self.runners[self.of_point[point]].load_line(point, profile, is_rate_searched)
     }
 
-    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
+    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, ProfileRefusal> {
         self.runner(point).check(point, profile)
     }
 
-    fn precondition(&mut self, point: usize, profile: &Profile) -> Result<(Profile, u64), Refused> {
+    fn precondition(&mut self, point: usize, profile: &Profile) -> Result<(Profile, u64), ProfileRefusal> {
         self.runner(point).precondition(point, profile)
     }
 

@@ -17,11 +17,11 @@ pub(crate) trait SeriesRunner: Runner {
 
     /// Checks a profile as it would be run now, without touching anything: returns the files that it would create, and
     /// their sizes.
-    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused>;
+    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, ProfileRefusal>;
 
     /// The load that precedes the measurement of a profile (`--precondition`), checked as it would be run now, and its
     /// size in bytes.
-    fn precondition(&mut self, point: usize, profile: &Profile) -> Result<(Profile, u64), Refused>;
+    fn precondition(&mut self, point: usize, profile: &Profile) -> Result<(Profile, u64), ProfileRefusal>;
 
     /// The files of this machine that a profile reads or writes.
     fn protected(&self, profile: &Profile) -> Vec<Protected>;
@@ -34,14 +34,14 @@ pub(crate) trait SeriesRunner: Runner {
 }
 
 /// The reasons why a profile cannot be run, and the exit status, which is that of a single run of it.
-pub(crate) struct Refused {
+pub(crate) struct ProfileRefusal {
     pub(crate) status: Status,
     pub(crate) reasons: Vec<String>,
 }
 
-impl Refused {
+impl ProfileRefusal {
     /// Prints the reasons and returns the exit status.
-    pub(crate) fn told(self) -> Status {
+    pub(crate) fn print_reasons(self) -> Status {
         say_each("ERROR", &self.reasons);
         self.status
     }

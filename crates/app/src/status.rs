@@ -77,14 +77,14 @@ pub(crate) fn printed(result: std::io::Result<()>, status: Status) -> Status {
 
 /// The reason why a monitor ended early.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum MonitorEnd {
     /// The reader of stdout is gone: a normal end.
     ReaderGone,
     /// Something could not be written.
     Failed(String),
 }
 
-impl Ended {
+impl MonitorEnd {
     pub(crate) fn status(self) -> Status {
         match self {
             Self::ReaderGone => Status::Done,

@@ -10,9 +10,9 @@ use crate::random::random;
 use crate::request_checks::{overwrites_by_environment, say_overwrite_of_environment};
 use crate::run_report::judged;
 use crate::saved_results;
-use crate::series_folder::{self, Folder, Unusable};
+use crate::series_folder::{self, Folder, ResumeError};
 use crate::series_places;
-use crate::series_runner::{Refused, SeriesRunner};
+use crate::series_runner::{ProfileRefusal, SeriesRunner};
 use crate::status::{Status, fail, printed, refuse, refuse_each, refuse_with};
 use crate::subject::{name_of, shown_run};
 use crate::system_env::{Invocation, SystemEnv};
@@ -51,8 +51,8 @@ pub(crate) fn run(invocation: &Invocation, command: SweepCommand, kind: SeriesKi
         SweepCommand::Resume { folder, allowed, replace_output, added } => {
             match Folder::open(folder, kind, replace_output) {
                 Ok((folder, sweep)) => resume(invocation, folder, sweep, &allowed, &added),
-                Err(Unusable::Unreadable(reason)) => fail(&reason),
-                Err(Unusable::Untrusted(reason)) => refuse_with(&reason),
+                Err(ResumeError::Unreadable(reason)) => fail(&reason),
+                Err(ResumeError::Untrusted(reason)) => refuse_with(&reason),
             }
         }
     }
@@ -249,7 +249,7 @@ fn go(
     };
     let to_be_made = match check_all(request, &mut *runner) {
         Ok(to_be_made) => to_be_made,
-        Err(refused) => return refused.told(),
+        Err(refused) => return refused.print_reasons(),
     };
     let profiles = request.points.iter().map(|planned| &planned.request.profile);
     let files: Vec<Protected> = profiles.flat_map(|profile| runner.protected(profile)).collect();
@@ -267,7 +267,7 @@ fn go(
                 say(&preconditioning(bytes, request.options.endurance_bytes));
                 design.precondition = Some(profile);
             }
-            Err(refused) => return refused.told(),
+            Err(refused) => return refused.print_reasons(),
         }
     }
     if design.extent == Extent::UntilSteady {
@@ -312,7 +312,7 @@ fn go(
 pub(crate) fn check(request: &SweepRequest, signals: &Signals) -> Result<BTreeSet<(PathBuf, u64)>, Status> {
     let part = RefCell::new(String::new());
     let mut runner = series_places::runner(&request.points, signals, &part)?;
-    check_all(request, &mut *runner).map_err(Refused::told)
+    check_all(request, &mut *runner).map_err(ProfileRefusal::print_reasons)
 }
 
 /// Minimum number of runs of a series, or the maximum of a search, and the duration of their load in seconds.
@@ -337,7 +337,7 @@ pub(crate) fn delete(request: &SweepRequest, signals: &Signals) {
 }
 
 /// Checks all points before anything is written.
-fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
+fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BTreeSet<(PathBuf, u64)>, ProfileRefusal> {
     // Points of a search do not differ in anything that could be refused.
     let is_search = !request.options.limits.is_empty();
     // A stream alone uses the files that all streams together create.
@@ -351,7 +351,7 @@ fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BT
 pub(crate) fn check_points<'a>(
     points: impl Iterator<Item = (usize, &'a PlannedPoint)>,
     runner: &mut dyn SeriesRunner,
-) -> Result<BTreeSet<(PathBuf, u64)>, Refused> {
+) -> Result<BTreeSet<(PathBuf, u64)>, ProfileRefusal> {
     let mut to_be_made = BTreeSet::new();
     for (index, planned) in points {
         let options = &planned.request.options;
@@ -365,7 +365,7 @@ pub(crate) fn check_points<'a>(
             ),
         ];
         if let Some((_, reason)) = misplaced.iter().find(|(is_there, _)| *is_there) {
-            return Err(Refused { status: Status::Refused, reasons: vec![(*reason).to_owned()] });
+            return Err(ProfileRefusal { status: Status::Refused, reasons: vec![(*reason).to_owned()] });
         }
         let made = runner.check(index, &planned.request.profile).map_err(|refused| {
             let place = match Setting::typed_all(&planned.point.settings) {
@@ -373,7 +373,7 @@ pub(crate) fn check_points<'a>(
                 settings => format!("{settings}: "),
             };
             let reasons = refused.reasons.into_iter().map(|reason| format!("{place}{reason}")).collect();
-            Refused { reasons, ..refused }
+            ProfileRefusal { reasons, ..refused }
         })?;
         to_be_made.extend(made);
     }

@@ -68,7 +68,7 @@ impl Refusal {
     }
 
     /// Prints the reason and returns the exit status.
-    pub(crate) fn told(&self) -> Status {
+    pub(crate) fn print_reason(&self) -> Status {
         match self {
             Self::Missing(reason) => fail(reason),
             Self::NotInJournal(reason) => refuse_with(reason),
@@ -151,7 +151,7 @@ pub(crate) fn progress_bar(bytes: u64) -> ProgressBar {
 }
 
 /// The findings in some chunks.
-pub(crate) trait Found: Default + Send {
+pub(crate) trait ChunkFindings: Default + Send {
     fn read_bytes(&self) -> u64;
     fn merge(&mut self, other: Self);
 }
@@ -240,7 +240,7 @@ impl<'a> Chunks<'a> {
 /// # Errors
 ///
 /// If it cannot be opened.
-pub(crate) fn in_chunks<F: Found>(
+pub(crate) fn in_chunks<F: ChunkFindings>(
     path: &Path,
     range: &Range<u64>,
     parts: &[Range<u64>],

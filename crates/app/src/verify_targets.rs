@@ -47,7 +47,7 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
     for path in &request.targets {
         match target(path, map.as_ref()) {
             Ok(target) => targets.push(target.from(request.from.unwrap_or(0))),
-            Err(refusal) => return refusal.told(),
+            Err(refusal) => return refusal.print_reason(),
         }
     }
     let bar = progress_bar(targets.iter().map(ReadBack::wanted_bytes).sum());
@@ -63,7 +63,7 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
         );
     }
     bar.finish_and_clear();
-    kernel_log.look(sys::clock::monotonic_ns());
+    kernel_log.read_messages(sys::clock::monotonic_ns());
     unit_evidence::add(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
     let report = VerifyReport::new(reports);
     let failures: Vec<String> = report.targets.iter().filter_map(TargetReport::failure).collect();

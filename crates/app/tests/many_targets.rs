@@ -47,7 +47,7 @@ fn whole(run: &Finished, rows: u64) -> Result<KernelIo, String> {
         return Err(format!("fewer than {rows} files may be open here"));
     }
     run.expect_status(0);
-    let report = Report::of(&run.stdout);
+    let report = Report::parse(&run.stdout);
     assert_eq!(report.total.rows.len() as u64, rows);
     assert!(report.total.sum.ios > 0, "{:?}", report.total.sum);
     run.kernel_io.ok_or_else(|| "the kernel's account of the process cannot be read here".to_owned())
@@ -136,13 +136,13 @@ fn too_many_targets_are_refused_before_any_is_looked_at() {
 #[test]
 fn a_thousand_threads_end_well_and_each_counts() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for words in ["-b4K -r -t1024 -o1 -g20i", "-b4K -r -t1024 -o2 -g20i -L"] {
         let plan = place.diskspd("--plan").args(words).arg("a.dat").run();
         let planned = planned_bytes(&plan.expect_status(0).stdout);
         let run = place.diskspd("-d60 -W0 --max-ios=20480").args(words).arg("a.dat").limit(PATIENCE).run_counted();
         let kernel = or_skip!(whole(&run, 1024));
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert!(report.total.rows.iter().all(|row| row.ios > 0), "{run}");
         assert_eq!(report.total.rows.iter().map(|row| row.ios).sum::<u64>(), report.total.sum.ios);
         // The program itself is not part of the plan.
@@ -154,7 +154,7 @@ fn a_thousand_threads_end_well_and_each_counts() {
 #[test]
 fn requests_take_no_more_than_is_planned_for_them() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let measured = |depth: &str| {
         let words = format!("-b512 -r -t1 -W0 -d60 -L --max-ios=100000 -o{depth} a.dat");
         let plan = place.diskspd("--plan").args(&words).run();

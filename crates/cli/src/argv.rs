@@ -4,7 +4,7 @@
 mod scan;
 mod streams;
 
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use crate::options::{self, Kind, OptionRow, Pass};
 use crate::request::{Environment, LoadRequest, ParseFailure, RunRequest, ShowRequest};
 use crate::shell::Shell;
@@ -51,18 +51,18 @@ pub enum LineCommand {
 
 /// A command line without a subcommand, or the words after `--help`.
 #[expect(clippy::large_enum_variant, reason = "there is one in a process")]
-pub(crate) enum Parsed {
+pub(crate) enum ParsedCommandLine {
     /// The words after `--help`.
     Help(Vec<OsString>),
     Line(LineCommand),
 }
 
 /// Parses the arguments of a command line without a subcommand. There is at least one.
-pub(crate) fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Parsed, ParseFailure> {
+pub(crate) fn parse(args: &[OsString], environment: &dyn Environment) -> Result<ParsedCommandLine, ParseFailure> {
     match scan::scan(args, environment)? {
-        scan::Scanned::Help(words) => Ok(Parsed::Help(words)),
-        scan::Scanned::Answer(command) => Ok(Parsed::Line(command)),
-        scan::Scanned::Line(line) => read_line(&line, args.len(), None, environment).map(Parsed::Line),
+        scan::ScanResult::Help(words) => Ok(ParsedCommandLine::Help(words)),
+        scan::ScanResult::Answer(command) => Ok(ParsedCommandLine::Line(command)),
+        scan::ScanResult::Line(line) => read_line(&line, args.len(), None, environment).map(ParsedCommandLine::Line),
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn is_load(args: &[OsString], environment: &dyn Environment) -> bool 
     let is_of_load = |line: &LineCommand| {
         matches!(line, LineCommand::Run(_) | LineCommand::LoadProfile(_) | LineCommand::ShowProfile(_))
     };
-    matches!(parse(args, environment), Ok(Parsed::Line(line)) if is_of_load(&line))
+    matches!(parse(args, environment), Ok(ParsedCommandLine::Line(line)) if is_of_load(&line))
 }
 
 /// Reads the options and targets given with a job file: those permitted with `-X`.
@@ -81,8 +81,8 @@ pub(crate) fn parse_beside_job(
     environment: &dyn Environment,
 ) -> Result<LoadRequest, ParseFailure> {
     let read = match scan::scan(args, environment)? {
-        scan::Scanned::Line(line) => read_line(&line, args.len(), Some(path), environment)?,
-        scan::Scanned::Help(_) | scan::Scanned::Answer(_) => LineCommand::Usage,
+        scan::ScanResult::Line(line) => read_line(&line, args.len(), Some(path), environment)?,
+        scan::ScanResult::Help(_) | scan::ScanResult::Answer(_) => LineCommand::Usage,
     };
     match read {
         LineCommand::LoadProfile(request) => Ok(LoadRequest { is_job: true, ..request }),
@@ -213,7 +213,7 @@ fn apply(
             continue;
         }
         let value = if row.kind == Kind::Flag { ignore_text(row, argument, value, builder) } else { value };
-        row.apply(builder, &Given { argument, value, environment }).map_err(|fault| {
+        row.apply(builder, &GivenOption { argument, value, environment }).map_err(|fault| {
             // An error of several lines shows the argument below its first.
             let (text, marked) = fault.split_once('\n').map_or((fault.as_str(), ""), |(text, marked)| (text, marked));
             let hint = long_hint(argument);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// One option as it was given.
 #[derive(Clone, Copy)]
-pub(crate) struct Given<'a> {
+pub(crate) struct GivenOption<'a> {
     /// The whole argument exactly as typed.
     pub(crate) argument: &'a str,
     /// The text after the option's name, without leading blanks.
@@ -93,26 +93,26 @@ impl Builder {
 
     /// The number at the start of the value, as C's `atoi` reads it. Text after it is ignored as in `DiskSpd`, but with
     /// a warning.
-    pub(crate) fn number(&mut self, given: &Given<'_>) -> Result<i64, String> {
+    pub(crate) fn number(&mut self, given: &GivenOption<'_>) -> Result<i64, String> {
         let (number, rest) = number::leading(given.value)?;
         self.warn_of_ignored(given, rest);
         Ok(number)
     }
 
-    pub(crate) fn warn_of_ignored(&mut self, given: &Given<'_>, rest: &str) {
+    pub(crate) fn warn_of_ignored(&mut self, given: &GivenOption<'_>, rest: &str) {
         if !rest.trim().is_empty() {
             self.warn(format!("'{}': the trailing text '{rest}' is ignored", given.argument));
         }
     }
 
     /// A number of at least 0; without digits it is 0.
-    pub(crate) fn bounded_or_zero(&mut self, given: &Given<'_>, what: &str) -> Result<u32, String> {
+    pub(crate) fn bounded_or_zero(&mut self, given: &GivenOption<'_>, what: &str) -> Result<u32, String> {
         let number = self.number(given)?;
         u32::try_from(number).map_err(|_| format!("{what} must be 0 or more, not '{}'", given.value.trim()))
     }
 
     /// A number within bounds; `what` names it in the message.
-    pub(crate) fn bounded(&mut self, given: &Given<'_>, what: &str, min: u32, max: u32) -> Result<u32, String> {
+    pub(crate) fn bounded(&mut self, given: &GivenOption<'_>, what: &str, min: u32, max: u32) -> Result<u32, String> {
         let (number, rest) = number::leading(given.value)?;
         match u32::try_from(number) {
             Ok(number) if (min..=max).contains(&number) => {

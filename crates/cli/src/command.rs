@@ -1,6 +1,6 @@
 //! A whole command line: a subcommand, a request for help, or the options of a run.
 
-use crate::argv::{LineCommand, Parsed};
+use crate::argv::{LineCommand, ParsedCommandLine};
 use crate::request::{Environment, ParseFailure};
 use crate::subcommand::{self, Subcommand};
 use crate::{command_line, help};
@@ -31,8 +31,8 @@ pub fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Command
     match args.first() {
         Some(first) if first == "help" => answer_help(&args[1..]),
         _ => match command_line::parse(args, environment)? {
-            Parsed::Help(words) => answer_help(&words),
-            Parsed::Line(line) => Ok(Command::Line(line)),
+            ParsedCommandLine::Help(words) => answer_help(&words),
+            ParsedCommandLine::Line(line) => Ok(Command::Line(line)),
         },
     }
 }

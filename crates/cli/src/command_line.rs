@@ -1,6 +1,6 @@
 //! A command line without a subcommand; options of other tools get a hint.
 
-use crate::argv::{self, LineCommand, Parsed};
+use crate::argv::{self, LineCommand, ParsedCommandLine};
 use crate::foreign;
 use crate::request::{Environment, LoadRequest, ParseFailure, RunRequest};
 use crate::subcommand_names::{self, NAMES};
@@ -12,9 +12,9 @@ use std::path::Path;
 const NO_RUN: &str = "this command line does not start a run";
 
 /// Parses the arguments, without the program's name.
-pub(crate) fn parse(args: &[OsString], environment: &dyn Environment) -> Result<Parsed, ParseFailure> {
+pub(crate) fn parse(args: &[OsString], environment: &dyn Environment) -> Result<ParsedCommandLine, ParseFailure> {
     let Some(first) = args.first() else {
-        return Ok(Parsed::Line(LineCommand::UsageWithoutArguments));
+        return Ok(ParsedCommandLine::Line(LineCommand::UsageWithoutArguments));
     };
     let is_option = first.as_encoded_bytes().starts_with(b"-");
     if !is_option && !environment.file_exists(Path::new(first)) {
@@ -53,11 +53,11 @@ pub(crate) fn run_of(words: &[impl AsRef<OsStr>], environment: &dyn Environment)
         return Err(NO_RUN.to_owned());
     }
     match parse(&words, environment) {
-        Ok(Parsed::Line(LineCommand::Run(request))) => Ok(request),
-        Ok(Parsed::Line(LineCommand::LoadProfile(_))) => {
+        Ok(ParsedCommandLine::Line(LineCommand::Run(request))) => Ok(request),
+        Ok(ParsedCommandLine::Line(LineCommand::LoadProfile(_))) => {
             Err("an XML profile (-X) cannot be used here; give the options on the command line".to_owned())
         }
-        Ok(Parsed::Line(LineCommand::UsageWithoutArguments)) => {
+        Ok(ParsedCommandLine::Line(LineCommand::UsageWithoutArguments)) => {
             Err("the workload is missing; put its options and targets after --".to_owned())
         }
         Ok(_) => Err(NO_RUN.to_owned()),

@@ -2,7 +2,7 @@
 
 use crate::request::Environment;
 use crate::volumes::{self, Part};
-use model::expectation::{RaidLevel, Stated};
+use model::expectation::{RaidLevel, StatedLimits};
 
 /// Keys, as help and messages list them.
 const NAMES: &str = "raid, drives, drive-read, drive-write, drive-iops, drive-read-iops, drive-write-iops, vm, vm-iops, \
@@ -18,7 +18,7 @@ const FIGURE_MAX: u64 = 1_000_000_000_000_000;
 
 /// Adds the values in `text` to those given before. The caps of a named volume come first, so that others in `text`
 /// replace them.
-pub(crate) fn parse(text: &str, before: Stated, environment: &dyn Environment) -> Result<Stated, String> {
+pub(crate) fn parse(text: &str, before: StatedLimits, environment: &dyn Environment) -> Result<StatedLimits, String> {
     let mut stated = before;
     let parts: Vec<(&str, &str)> = text.split(',').map(pair).collect::<Result<_, _>>()?;
     let last = |key: &str| parts.iter().rev().find(|(name, _)| *name == key).map(|(_, value)| *value);
@@ -64,7 +64,7 @@ fn pair(part: &str) -> Result<(&str, &str), String> {
 }
 
 /// Sets one value; those of a named volume or VM are already set.
-fn set(stated: &mut Stated, name: &str, value: &str) -> Result<(), String> {
+fn set(stated: &mut StatedLimits, name: &str, value: &str) -> Result<(), String> {
     match name {
         "raid" => stated.raid = Some(raid(value)?),
         "drives" => stated.drives = Some(drives(value)?),
@@ -85,7 +85,7 @@ fn set(stated: &mut Stated, name: &str, value: &str) -> Result<(), String> {
 }
 
 /// Checks combinations of values.
-fn sensible(stated: &Stated) -> Result<(), String> {
+fn sensible(stated: &StatedLimits) -> Result<(), String> {
     let of_drive = [
         stated.drive_read_bytes_per_s,
         stated.drive_write_bytes_per_s,
@@ -183,8 +183,8 @@ mod tests {
         }
     }
 
-    fn parsed(text: &str) -> Result<Stated, String> {
-        parse(text, Stated::default(), &OneFile)
+    fn parsed(text: &str) -> Result<StatedLimits, String> {
+        parse(text, StatedLimits::default(), &OneFile)
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
     fn figures_are_decimal_and_may_be_said_in_parts() {
         let first = parsed("raid=5,drives=3,drive-write=450M,drive-read=500M,drive-iops=20K").expect("it is right");
         let all = parse("vm-iops=1920,vm-bytes=48M,hba=12Gx4", first, &OneFile).expect("it is right");
-        let expected = Stated {
+        let expected = StatedLimits {
             raid: Some(RaidLevel::Five),
             drives: Some(3),
             drive_read_bytes_per_s: Some(500_000_000),
@@ -219,7 +219,7 @@ mod tests {
             vm_bytes_per_s: Some(48_000_000),
             // 1200 MB/s each.
             hba_bytes_per_s: Some(4_800_000_000),
-            ..Stated::default()
+            ..StatedLimits::default()
         };
         assert_eq!(all, expected);
     }

@@ -39,12 +39,12 @@ pub(crate) struct Word {
     pub(crate) name: &'static str,
     /// Our equivalent argument, as an example; empty if none is needed.
     pub(crate) example: &'static str,
-    says: Says,
+    says: ValueTranslation,
 }
 
 /// The translation of a value.
 #[derive(Clone, Copy)]
-pub(crate) enum Says {
+pub(crate) enum ValueTranslation {
     /// None: it is always so, or has no meaning here.
     Nothing,
     /// Our option, followed by the value.
@@ -72,16 +72,16 @@ pub(crate) enum Says {
     Target,
 }
 
-const fn vdbench(name: &'static str, example: &'static str, says: Says) -> Word {
+const fn vdbench(name: &'static str, example: &'static str, says: ValueTranslation) -> Word {
     Word { tool: Tool::Vdbench, name, example, says }
 }
 
-const fn elbencho(name: &'static str, example: &'static str, says: Says) -> Word {
+const fn elbencho(name: &'static str, example: &'static str, says: ValueTranslation) -> Word {
     Word { tool: Tool::Elbencho, name, example, says }
 }
 
 /// A command line of another tool.
-pub(crate) struct Recognised {
+pub(crate) struct ForeignCommand {
     /// The argument that identifies the tool.
     pub(crate) argument: String,
     pub(crate) tool: Tool,
@@ -89,9 +89,9 @@ pub(crate) struct Recognised {
     pub(crate) command: Option<String>,
 }
 
-impl From<Recognised> for ParseFailure {
-    fn from(found: Recognised) -> Self {
-        let Recognised { argument, tool, command } = found;
+impl From<ForeignCommand> for ParseFailure {
+    fn from(found: ForeignCommand) -> Self {
+        let ForeignCommand { argument, tool, command } = found;
         let name = tool.name();
         let what = if argument == name { "another program".to_owned() } else { format!("an option of {name}") };
         Self::because(match command {
@@ -112,31 +112,31 @@ pub(crate) fn words_of_tools() -> impl Iterator<Item = Word> {
 
 /// Words of the other tools.
 const WORDS: &[Word] = &[
-    vdbench("sd", "", Says::Nothing),
-    vdbench("wd", "", Says::Nothing),
-    vdbench("rd", "", Says::Nothing),
-    vdbench("fsd", "", Says::Nothing),
-    vdbench("fwd", "", Says::Nothing),
-    vdbench("lun", "", Says::Target),
-    vdbench("xfersize", "-b4K", Says::Size("-b")),
-    vdbench("rdpct", "-w30", Says::Rest("-w")),
-    vdbench("seekpct", "-rs80", Says::Seek),
-    vdbench("threads", "-o32", Says::Number("-o")),
-    vdbench("iorate", "--rate=5000", Says::Number("--rate=")),
-    vdbench("elapsed", "-d60", Says::Seconds("-d")),
-    vdbench("warmup", "-W10", Says::Seconds("-W")),
-    vdbench("openflags", "-Su", Says::Fixed("-Su")),
-    elbencho("threads", "-t4", Says::Number("-t")),
-    elbencho("block", "-b4K", Says::Size("-b")),
-    elbencho("size", "-c1G", Says::Size("-c")),
-    elbencho("iodepth", "-o32", Says::Number("-o")),
-    elbencho("direct", "-Su", Says::Fixed("-Su")),
-    elbencho("rand", "-r", Says::Fixed("-r")),
-    elbencho("timelimit", "-d60", Says::Seconds("-d")),
-    elbencho("rwmixpct", "-w30", Says::Rest("-w")),
-    elbencho("hosts", "--on=host1,host2", Says::Nothing),
-    elbencho("write", "-w100", Says::Fixed("-w100")),
-    elbencho("lat", "-L", Says::Fixed("-L")),
+    vdbench("sd", "", ValueTranslation::Nothing),
+    vdbench("wd", "", ValueTranslation::Nothing),
+    vdbench("rd", "", ValueTranslation::Nothing),
+    vdbench("fsd", "", ValueTranslation::Nothing),
+    vdbench("fwd", "", ValueTranslation::Nothing),
+    vdbench("lun", "", ValueTranslation::Target),
+    vdbench("xfersize", "-b4K", ValueTranslation::Size("-b")),
+    vdbench("rdpct", "-w30", ValueTranslation::Rest("-w")),
+    vdbench("seekpct", "-rs80", ValueTranslation::Seek),
+    vdbench("threads", "-o32", ValueTranslation::Number("-o")),
+    vdbench("iorate", "--rate=5000", ValueTranslation::Number("--rate=")),
+    vdbench("elapsed", "-d60", ValueTranslation::Seconds("-d")),
+    vdbench("warmup", "-W10", ValueTranslation::Seconds("-W")),
+    vdbench("openflags", "-Su", ValueTranslation::Fixed("-Su")),
+    elbencho("threads", "-t4", ValueTranslation::Number("-t")),
+    elbencho("block", "-b4K", ValueTranslation::Size("-b")),
+    elbencho("size", "-c1G", ValueTranslation::Size("-c")),
+    elbencho("iodepth", "-o32", ValueTranslation::Number("-o")),
+    elbencho("direct", "-Su", ValueTranslation::Fixed("-Su")),
+    elbencho("rand", "-r", ValueTranslation::Fixed("-r")),
+    elbencho("timelimit", "-d60", ValueTranslation::Seconds("-d")),
+    elbencho("rwmixpct", "-w30", ValueTranslation::Rest("-w")),
+    elbencho("hosts", "--on=host1,host2", ValueTranslation::Nothing),
+    elbencho("write", "-w100", ValueTranslation::Fixed("-w100")),
+    elbencho("lat", "-L", ValueTranslation::Fixed("-L")),
 ];
 
 /// Defaults of a tool in the absence of these words, where ours differ.
@@ -174,8 +174,8 @@ fn nearest(tool: Tool, settings: &[(String, String)], options: &[Vec<String>], t
         seen.push(word.name);
         let value = last.get(word.name).copied().unwrap_or_default();
         match word.says {
-            Says::Target if !value.is_empty() => targets = value.split(':').map(str::to_owned).collect(),
-            Says::Pattern => wanted.extend(pattern(value, last.keys().any(|name| name.starts_with("rwmix")))),
+            ValueTranslation::Target if !value.is_empty() => targets = value.split(':').map(str::to_owned).collect(),
+            ValueTranslation::Pattern => wanted.extend(pattern(value, last.keys().any(|name| name.starts_with("rwmix")))),
             _ => wanted.extend(word.argument(value).map(|argument| vec![argument])),
         }
     }
@@ -228,33 +228,33 @@ impl Word {
     fn argument(&self, value: &str) -> Option<String> {
         let is_off = ["", "0", "none", "off", "false"].contains(&value);
         match self.says {
-            Says::Nothing | Says::Target | Says::Pattern => None,
-            Says::Number(option) => {
+            ValueTranslation::Nothing | ValueTranslation::Target | ValueTranslation::Pattern => None,
+            ValueTranslation::Number(option) => {
                 (!is_off && value.starts_with(|c: char| c.is_ascii_digit())).then(|| format!("{option}{value}"))
             }
-            Says::Size(option) => size(value).map(|size| format!("{option}{size}")),
-            Says::Seconds(option) => decimal::whole_seconds(value).ok().map(|seconds| format!("{option}{seconds}")),
-            Says::Rest(option) => {
+            ValueTranslation::Size(option) => size(value).map(|size| format!("{option}{size}")),
+            ValueTranslation::Seconds(option) => decimal::whole_seconds(value).ok().map(|seconds| format!("{option}{seconds}")),
+            ValueTranslation::Rest(option) => {
                 let share = value.parse::<u32>().ok().filter(|share| *share <= 100)?;
                 Some(format!("{option}{}", 100 - share))
             }
-            Says::Fixed(argument) => (value.is_empty() || !is_off).then(|| argument.to_owned()),
-            Says::Seek => match value {
+            ValueTranslation::Fixed(argument) => (value.is_empty() || !is_off).then(|| argument.to_owned()),
+            ValueTranslation::Seek => match value {
                 "random" | "rand" | "100" => Some("-r".to_owned()),
                 _ => (!is_off && value.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("-rs{value}")),
             },
-            Says::Engine => Some(match value {
+            ValueTranslation::Engine => Some(match value {
                 "libaio" | "posixaio" => "--engine=aio".to_owned(),
                 "io_uring" | "io_uring_cmd" => "--engine=io_uring".to_owned(),
                 "sync" | "psync" | "pvsync" | "pvsync2" => "--engine=sync".to_owned(),
                 "mmap" => "--engine=mmap".to_owned(),
                 _ => return None,
             }),
-            Says::Skew => {
+            ValueTranslation::Skew => {
                 ["zipf:", "pareto:"].iter().any(|law| value.starts_with(law)).then(|| format!("--skew={value}"))
             }
-            Says::BytesPerSecond => size(value).map(|size| format!("-g{size}/s")),
-            Says::IosPerSecond => {
+            ValueTranslation::BytesPerSecond => size(value).map(|size| format!("-g{size}/s")),
+            ValueTranslation::IosPerSecond => {
                 (!is_off && value.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("-g{value}i"))
             }
         }
@@ -313,7 +313,7 @@ impl Line {
                 continue;
             }
             // Switches are followed by other options.
-            let takes = value.is_none() && !matches!(word.says, Says::Fixed(_));
+            let takes = value.is_none() && !matches!(word.says, ValueTranslation::Fixed(_));
             let behind = rest.next_if(|next| takes && !next.starts_with('-'));
             line.settings.push((bare.to_owned(), value.or(behind).unwrap_or_default().to_owned()));
         }
@@ -323,7 +323,7 @@ impl Line {
 
 /// Translates a command line of another tool; `None` if it cannot be identified as one. It begins with the tool's name,
 /// or contains words of it that are not ours. The name may be followed by a job file.
-pub(crate) fn recognise(args: &[OsString], environment: &dyn Environment) -> Option<Recognised> {
+pub(crate) fn recognise(args: &[OsString], environment: &dyn Environment) -> Option<ForeignCommand> {
     let args: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
     let first = *args.first()?;
     let is_name = |tool: &Tool| tool.name() == first && !environment.file_exists(Path::new(first));
@@ -337,7 +337,7 @@ pub(crate) fn recognise(args: &[OsString], environment: &dyn Environment) -> Opt
         let files = args[1..].iter().map(|arg| Path::new(arg.strip_prefix("-f").unwrap_or(arg)));
         let job = files.filter_map(|path| environment.small_file(path)).find_map(|bytes| of_job_file(&bytes));
         let command = job.map(|(_, command)| command).or_else(typed);
-        return Some(Recognised { argument: first.to_owned(), tool, command });
+        return Some(ForeignCommand { argument: first.to_owned(), tool, command });
     }
     let line = Line::read(&args);
     // Words of several tools are attributed to the tool that has more of the others.
@@ -347,7 +347,7 @@ pub(crate) fn recognise(args: &[OsString], environment: &dyn Environment) -> Opt
     let tells = |(arg, name): &&(String, String)| find(tool, name).is_some() && !is_ours(arg);
     let (argument, _) = line.typed.iter().find(tells)?;
     let command = nearest(tool, &line.settings, &line.options, &line.targets);
-    Some(Recognised { argument: argument.clone(), tool, command: Some(command) })
+    Some(ForeignCommand { argument: argument.clone(), tool, command: Some(command) })
 }
 
 /// The parameters of vdbench in lines of `key=value,key=value`.

@@ -2,7 +2,7 @@
 
 mod find;
 
-use crate::options::{self, Group, OptionRow, Repeat, Scope, Since};
+use crate::options::{self, Group, OptionRow, Repeat, Scope, SinceVersion};
 use crate::subcommand;
 use model::printable::wrapped;
 use model::version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
@@ -193,8 +193,8 @@ pub fn facts(row: &OptionRow) -> Vec<(&'static str, String)> {
         Repeat::Error => "refused",
     };
     let since = match row.since {
-        Since::DiskSpd(version) => format!("DiskSpd {version}"),
-        Since::Own => "not in DiskSpd".to_owned(),
+        SinceVersion::DiskSpd(version) => format!("DiskSpd {version}"),
+        SinceVersion::Own => "not in DiskSpd".to_owned(),
     };
     let mut facts = vec![("Applies to", scope.to_owned()), ("Given again", repeat.to_owned())];
     if !row.xml.is_empty() {

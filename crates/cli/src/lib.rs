@@ -48,7 +48,7 @@ pub use loaded::read_job;
 pub use outputs::{Destination, Form, Outputs};
 pub use replay::replay_request;
 pub use request::{
-    Criteria, Environment, Events, JournalOption, LoadRequest, Loaded, Overrides, ParseFailure, RunOptions, RunRequest,
+    Criteria, Environment, Events, JournalOption, LoadRequest, LoadedProfile, Overrides, ParseFailure, RunOptions, RunRequest,
     ShortReport, ShowRequest,
 };
 pub use settings::job::{FORM as JOB_FORM, Job, is_job, write_job};

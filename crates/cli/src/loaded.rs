@@ -1,6 +1,6 @@
 //! Combines a profile from a file with the command line that names it.
 
-use crate::request::{Environment, Events, LoadRequest, Loaded, ParseFailure, RunRequest, ShowRequest};
+use crate::request::{Environment, Events, LoadRequest, LoadedProfile, ParseFailure, RunRequest, ShowRequest};
 use crate::{preset, requirement, targets, templates};
 use model::profile::{Profile, ResultFormat};
 use model::requirement::Requirement;
@@ -45,7 +45,7 @@ impl LoadRequest {
     /// # Errors
     ///
     /// Targets and templates that do not match, and targets that no run can use.
-    pub fn load(mut self, mut profile: Profile, environment: &dyn Environment) -> Result<Loaded, ParseFailure> {
+    pub fn load(mut self, mut profile: Profile, environment: &dyn Environment) -> Result<LoadedProfile, ParseFailure> {
         let mut refusals = Vec::new();
         if !self.show {
             targets::check_number(&profile)?;
@@ -68,7 +68,7 @@ impl LoadRequest {
             } else if format == ResultFormat::Xml {
                 self.warnings.extend(unsayable_paths(&profile));
             }
-            return Ok(Loaded::Show(ShowRequest {
+            return Ok(LoadedProfile::Show(ShowRequest {
                 job: self.show_job.then(|| self.options.requirements_typed()),
                 profile,
                 format,
@@ -77,7 +77,7 @@ impl LoadRequest {
         }
         let (mut options, warnings) = (self.options, self.warnings);
         options.source = Some(self.path);
-        Ok(Loaded::Run(Box::new(RunRequest { profile, events: Events::default(), options, warnings })))
+        Ok(LoadedProfile::Run(Box::new(RunRequest { profile, events: Events::default(), options, warnings })))
     }
 
     /// Targets of the command line.
@@ -106,9 +106,9 @@ mod tests {
     use std::ffi::OsString;
 
     /// An environment in which these files exist.
-    struct With(&'static [&'static str]);
+    struct EnvironmentWithFiles(&'static [&'static str]);
 
-    impl Environment for With {
+    impl Environment for EnvironmentWithFiles {
         fn milliseconds_since_boot(&self) -> u32 {
             0
         }
@@ -120,7 +120,7 @@ mod tests {
 
     fn request(line: &str) -> LoadRequest {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        match crate::parse(&args, &With(&[])) {
+        match crate::parse(&args, &EnvironmentWithFiles(&[])) {
             Ok(Command::Line(LineCommand::LoadProfile(request))) => request,
             other => panic!("{line}: {other:?}"),
         }
@@ -132,14 +132,14 @@ mod tests {
     }
 
     fn run(line: &str, paths: &[&str], existing: &'static [&'static str]) -> RunRequest {
-        match request(line).load(profile(paths), &With(existing)) {
-            Ok(Loaded::Run(request)) => *request,
+        match request(line).load(profile(paths), &EnvironmentWithFiles(existing)) {
+            Ok(LoadedProfile::Run(request)) => *request,
             other => panic!("{line}: {other:?}"),
         }
     }
 
     fn refusal(line: &str, paths: &[&str]) -> Vec<String> {
-        let failure = request(line).load(profile(paths), &With(&[])).unwrap_err();
+        let failure = request(line).load(profile(paths), &EnvironmentWithFiles(&[])).unwrap_err();
         assert_eq!(failure.exit_status, 3);
         failure.messages
     }
@@ -164,7 +164,7 @@ mod tests {
             ("-Xp -Rpxml", ResultFormat::Text, ResultFormat::Xml),
         ] {
             let profile = Profile { result_format: seen, ..profile(&["*1", "#1", "C:"]) };
-            let Ok(Loaded::Show(request)) = request(line).load(profile.clone(), &With(&[])) else { panic!("{line}") };
+            let Ok(LoadedProfile::Show(request)) = request(line).load(profile.clone(), &EnvironmentWithFiles(&[])) else { panic!("{line}") };
             assert_eq!(request.format, format, "{line}");
             assert_eq!(request.profile, Profile { result_format: format, ..profile });
         }

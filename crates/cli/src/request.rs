@@ -2,7 +2,7 @@
 
 use crate::fleet::FleetOption;
 use crate::outputs::Outputs;
-use model::expectation::Stated;
+use model::expectation::StatedLimits;
 use model::latency_band::BandKind;
 use model::live::LiveOptions;
 use model::preset::PresetRun;
@@ -122,7 +122,7 @@ impl RunOptions {
 
 /// The purpose of a profile from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Loaded {
+pub enum LoadedProfile {
     /// To be shown.
     Show(ShowRequest),
     /// To be run.
@@ -323,7 +323,7 @@ pub struct JournalOption {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Criteria {
     /// `--expect`: the rated limits of the storage.
-    pub stated: Option<Stated>,
+    pub stated: Option<StatedLimits>,
     /// `--require`: requirements on every timespan.
     pub requirements: Vec<Requirement>,
     /// `--bands`: the bands by which every timespan is judged.

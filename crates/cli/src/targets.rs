@@ -1,6 +1,6 @@
 //! Targets that are meaningful on Windows only, and arguments that were not meant as targets.
 
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use crate::options::{self, Kind};
 use crate::request::{Environment, ParseFailure};
 use model::profile::Profile;
@@ -62,7 +62,7 @@ pub(crate) fn meant_option(target: &OsStr, environment: &dyn Environment) -> Opt
     }
     let (row, value) = options::find_short(&option)?;
     let mut trial = Builder::default();
-    let fits = row.apply(&mut trial, &Given { argument: &option, value, environment }).is_ok()
+    let fits = row.apply(&mut trial, &GivenOption { argument: &option, value, environment }).is_ok()
         && trial.warnings.is_empty()
         && (row.kind != Kind::Flag || value.is_empty());
     fits.then_some(option)

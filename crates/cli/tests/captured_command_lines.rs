@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used)] // A faulty data file may stop the tests.
 
 use cli::{
-    Command, Environment, LineCommand, LoadRequest, Loaded, ParseFailure, XmlFault, parse, read_profile, write_profile,
+    Command, Environment, LineCommand, LoadRequest, LoadedProfile, ParseFailure, XmlFault, parse, read_profile, write_profile,
 };
 use model::profile::Profile;
 use model::validate::{Purpose, validate};
@@ -98,8 +98,8 @@ fn load(request: LoadRequest) -> Result<Command, ParseFailure> {
     let name = request.path.display().to_string();
     let profile = read_profile(&std::fs::read(file).unwrap(), &name).map_err(faults)?;
     Ok(match request.load(profile, &FakeEnv)? {
-        Loaded::Show(request) => Command::Line(LineCommand::ShowProfile(request)),
-        Loaded::Run(request) => Command::Line(LineCommand::Run(*request)),
+        LoadedProfile::Show(request) => Command::Line(LineCommand::ShowProfile(request)),
+        LoadedProfile::Run(request) => Command::Line(LineCommand::Run(*request)),
     })
 }
 

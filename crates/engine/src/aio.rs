@@ -5,7 +5,7 @@
 
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
-use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait, take_from};
+use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait, take_from};
 use model::operation::Operation;
 use model::profile::FlushCall;
 use std::io;
@@ -65,7 +65,7 @@ pub struct AioEngine {
     longest: Prepared<u32>,
     staged: Vec<*const ControlBlock>,
     events: Box<[Event]>,
-    done: Vec<Done>,
+    done: Vec<Completion>,
     /// Operations submitted to the kernel that have not completed.
     submitted: u32,
 }
@@ -123,7 +123,7 @@ impl AioEngine {
         let block = self.staged.remove(0);
         // SAFETY: staged pointers point into `self.prepared`, which lives as long as this value.
         let slot = unsafe { (*block).data } as SlotId;
-        self.done.push(Done { slot, result: -errno, begun_ns: 0, ended_ns: 0 });
+        self.done.push(Completion { slot, result: -errno, begun_ns: 0, ended_ns: 0 });
     }
 
     fn wait(&mut self, wait: Wait) -> io::Result<()> {
@@ -160,7 +160,7 @@ impl AioEngine {
         };
         for event in &self.events[..count] {
             let result = i32::try_from(event.result).unwrap_or(i32::MAX);
-            self.done.push(Done { slot: event.data as SlotId, result, begun_ns: 0, ended_ns: 0 });
+            self.done.push(Completion { slot: event.data as SlotId, result, begun_ns: 0, ended_ns: 0 });
         }
         self.submitted -= count as u32;
         Ok(())
@@ -230,12 +230,12 @@ impl Engine for AioEngine {
     }
 
     #[inline]
-    fn look(&mut self) -> Found {
-        Found { count: self.done.len() as u32, is_stamped: false }
+    fn poll(&mut self) -> PollResult {
+        PollResult { count: self.done.len() as u32, is_stamped: false }
     }
 
     #[inline]
-    fn take(&mut self, most: u32, each: impl FnMut(Done)) {
+    fn take(&mut self, most: u32, each: impl FnMut(Completion)) {
         take_from(&mut self.done, most, each);
     }
 

@@ -7,7 +7,7 @@ use crate::aio::AioEngine;
 use crate::null::NullEngine;
 use crate::sync::SyncEngine;
 use crate::uring::UringEngine;
-use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
+use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::profile::FlushCall;
@@ -64,11 +64,11 @@ impl<C: Clock> Engine for Below<C> {
         each!(self, engine => engine.push(wait))
     }
 
-    fn look(&mut self) -> Found {
-        each!(self, engine => engine.look())
+    fn poll(&mut self) -> PollResult {
+        each!(self, engine => engine.poll())
     }
 
-    fn take(&mut self, most: u32, each: impl FnMut(Done)) {
+    fn take(&mut self, most: u32, each: impl FnMut(Completion)) {
         each!(self, engine => engine.take(most, each));
     }
 

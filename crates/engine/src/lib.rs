@@ -61,7 +61,7 @@ pub struct Start {
 
 /// A completed operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct Completion {
     /// Its request.
     pub slot: SlotId,
     /// Bytes transferred, or a negative error number.
@@ -74,9 +74,9 @@ pub struct Done {
     pub ended_ns: u64,
 }
 
-/// What [`Engine::look`] found.
+/// What [`Engine::poll`] found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct PollResult {
     /// Completions that can be taken.
     pub count: u32,
     /// Each of them has stamps of its own, or will have once it is taken.
@@ -85,7 +85,7 @@ pub struct Found {
 
 /// Gives the first `most` of `done` to `each` and forgets them.
 #[inline]
-pub(crate) fn take_from(done: &mut Vec<Done>, most: u32, mut each: impl FnMut(Done)) {
+pub(crate) fn take_from(done: &mut Vec<Completion>, most: u32, mut each: impl FnMut(Completion)) {
     let count = done.len().min(most as usize);
     done[..count].iter().for_each(|done| each(*done));
     if count == done.len() {
@@ -188,17 +188,17 @@ pub trait Engine {
     fn push(&mut self, wait: Wait) -> io::Result<Pushed>;
 
     /// Looks for completions, without a system call. A stamp taken after it is later than all that it found.
-    fn look(&mut self) -> Found;
+    fn poll(&mut self) -> PollResult;
 
     /// Gives the oldest completions to `each`, at most `most`. If that is more than the latest look found, those that
     /// came back after it may be among them.
-    fn take(&mut self, most: u32, each: impl FnMut(Done));
+    fn take(&mut self, most: u32, each: impl FnMut(Completion));
 
     /// Looks for completions, and takes the oldest.
     #[inline]
-    fn take_oldest(&mut self) -> Option<Done> {
+    fn take_oldest(&mut self) -> Option<Completion> {
         let mut oldest = None;
-        self.look();
+        self.poll();
         self.take(1, |done| oldest = Some(done));
         oldest
     }
@@ -206,7 +206,7 @@ pub trait Engine {
     /// Does an operation that was prepared, at once and with stamps, while nothing else is under way. `None` from an
     /// engine that has no such way.
     #[inline]
-    fn do_now(&mut self, _slot: SlotId, _operation: Operation, _offset: u64) -> Option<Done> {
+    fn do_now(&mut self, _slot: SlotId, _operation: Operation, _offset: u64) -> Option<Completion> {
         None
     }
 

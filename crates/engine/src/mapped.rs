@@ -6,7 +6,7 @@
 use crate::buffers::Region;
 use crate::one_by_one::{OneByOne, Waiting};
 use crate::prepared::Prepared;
-use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
+use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::profile::FlushCall;
@@ -127,13 +127,13 @@ impl<E: Engine, C: Clock> Engine for Mapped<E, C> {
         if self.has_inner && self.inner.in_flight() > 0 { self.inner.push(wait) } else { Ok(Pushed::default()) }
     }
 
-    fn look(&mut self) -> Found {
-        let inner = if self.has_inner { self.inner.look() } else { Found::default() };
+    fn poll(&mut self) -> PollResult {
+        let inner = if self.has_inner { self.inner.poll() } else { PollResult::default() };
         self.inner_found = inner.count;
-        Found { count: inner.count + self.operations.ready(), is_stamped: inner.is_stamped || inner.count == 0 }
+        PollResult { count: inner.count + self.operations.ready(), is_stamped: inner.is_stamped || inner.count == 0 }
     }
 
-    fn take(&mut self, most: u32, mut each: impl FnMut(Done)) {
+    fn take(&mut self, most: u32, mut each: impl FnMut(Completion)) {
         let of_inner = most.min(self.inner_found);
         if of_inner > 0 {
             self.inner_found -= of_inner;

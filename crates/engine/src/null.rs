@@ -2,7 +2,7 @@
 
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
-use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait, take_from};
+use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait, take_from};
 use model::operation::Operation;
 use model::profile::FlushCall;
 use std::io;
@@ -13,7 +13,7 @@ pub struct NullEngine {
     regions: Regions,
     /// Results of the prepared operations.
     prepared: Prepared<i32>,
-    done: Vec<Done>,
+    done: Vec<Completion>,
 }
 
 impl NullEngine {
@@ -47,11 +47,11 @@ impl Engine for NullEngine {
     #[inline]
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, _: u64) {
         let result = *self.prepared.get(slot, operation);
-        self.done.push(Done { slot, result, begun_ns: 0, ended_ns: 0 });
+        self.done.push(Completion { slot, result, begun_ns: 0, ended_ns: 0 });
     }
 
     fn stage_flush(&mut self, slot: SlotId, _: u32, _: FlushCall) {
-        self.done.push(Done { slot, result: 0, begun_ns: 0, ended_ns: 0 });
+        self.done.push(Completion { slot, result: 0, begun_ns: 0, ended_ns: 0 });
     }
 
     fn push(&mut self, _: Wait) -> io::Result<Pushed> {
@@ -59,12 +59,12 @@ impl Engine for NullEngine {
     }
 
     #[inline]
-    fn look(&mut self) -> Found {
-        Found { count: self.in_flight(), is_stamped: false }
+    fn poll(&mut self) -> PollResult {
+        PollResult { count: self.in_flight(), is_stamped: false }
     }
 
     #[inline]
-    fn take(&mut self, most: u32, each: impl FnMut(Done)) {
+    fn take(&mut self, most: u32, each: impl FnMut(Completion)) {
         take_from(&mut self.done, most, each);
     }
 

@@ -1,6 +1,6 @@
 //! Operations that are done one after the other while they are taken, each with its own stamps.
 
-use crate::{Done, SlotId};
+use crate::{Completion, SlotId};
 use hot::clock::Clock;
 use model::operation::Operation;
 
@@ -55,7 +55,7 @@ impl<C: Clock> OneByOne<C> {
 
     /// Lets `transfer` do the first operation, unless `most` is 0: its result is bytes or a negative error number.
     #[inline]
-    pub(crate) fn take(&mut self, most: u32, transfer: impl FnOnce(&Waiting) -> i32, each: impl FnOnce(Done)) {
+    pub(crate) fn take(&mut self, most: u32, transfer: impl FnOnce(&Waiting) -> i32, each: impl FnOnce(Completion)) {
         if most == 0 || self.ready() == 0 {
             return;
         }
@@ -66,10 +66,10 @@ impl<C: Clock> OneByOne<C> {
 
     /// What `transfer` leads to, with a stamp before and after.
     #[inline]
-    pub(crate) fn stamped(&self, slot: SlotId, transfer: impl FnOnce() -> i32) -> Done {
+    pub(crate) fn stamped(&self, slot: SlotId, transfer: impl FnOnce() -> i32) -> Completion {
         let begun_ns = self.clock.now_ns();
         let result = transfer();
-        Done { slot, result, begun_ns, ended_ns: self.clock.now_ns() }
+        Completion { slot, result, begun_ns, ended_ns: self.clock.now_ns() }
     }
 
     /// Forgets what waits.

@@ -5,7 +5,7 @@ use crate::buffers::{Region, Regions};
 use crate::one_by_one::{OneByOne, Waiting};
 use crate::prepared::Prepared;
 use crate::target;
-use crate::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
+use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::profile::FlushCall;
@@ -135,18 +135,18 @@ impl<C: Clock> Engine for SyncEngine<C> {
     }
 
     #[inline]
-    fn look(&mut self) -> Found {
-        Found { count: self.operations.ready(), is_stamped: true }
+    fn poll(&mut self) -> PollResult {
+        PollResult { count: self.operations.ready(), is_stamped: true }
     }
 
     #[inline]
-    fn take(&mut self, most: u32, each: impl FnMut(Done)) {
+    fn take(&mut self, most: u32, each: impl FnMut(Completion)) {
         let transfer = |next: &Waiting| transfer(self.prepared.get(next.slot, next.operation), next.offset);
         self.operations.take(most, transfer, each);
     }
 
     #[inline]
-    fn do_now(&mut self, slot: SlotId, operation: Operation, offset: u64) -> Option<Done> {
+    fn do_now(&mut self, slot: SlotId, operation: Operation, offset: u64) -> Option<Completion> {
         let call = self.prepared.get(slot, operation);
         Some(self.operations.stamped(slot, || transfer(call, offset)))
     }

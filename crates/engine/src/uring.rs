@@ -5,7 +5,7 @@ use crate::prepared::Prepared;
 use crate::ring_handle::RingHandle;
 use crate::ring_setup::{ENTRIES_MAX, RingSettings, build};
 use crate::target;
-use crate::{Done, Engine, Found, Op, Pushed, SlotId, Start, Wait};
+use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Start, Wait};
 use io_uring::types::{CancelBuilder, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use model::operation::Operation;
@@ -342,8 +342,8 @@ fn set_length(entry: &mut squeue::Entry, operation: Operation, length: u32) {
 
 /// The result of an operation of `prepare` or `stage`.
 #[inline]
-fn done(completion: &cqueue::Entry) -> Done {
-    Done { slot: completion.user_data() as SlotId, result: completion.result(), begun_ns: 0, ended_ns: 0 }
+fn done(completion: &cqueue::Entry) -> Completion {
+    Completion { slot: completion.user_data() as SlotId, result: completion.result(), begun_ns: 0, ended_ns: 0 }
 }
 
 /// Registers all regions, each under its own index.
@@ -470,14 +470,14 @@ impl Engine for UringEngine {
     }
 
     #[inline]
-    fn look(&mut self) -> Found {
+    fn poll(&mut self) -> PollResult {
         // Cancellations among them end up as fewer.
-        Found { count: self.ring.completion().len() as u32, is_stamped: false }
+        PollResult { count: self.ring.completion().len() as u32, is_stamped: false }
     }
 
     #[expect(clippy::inline_always, reason = "as for `stage_each`")]
     #[inline(always)]
-    fn take(&mut self, most: u32, mut each: impl FnMut(Done)) {
+    fn take(&mut self, most: u32, mut each: impl FnMut(Completion)) {
         let Self { ring, outstanding, cancelling, .. } = self;
         let mut queue = ring.completion();
         let most = most.min(queue.len() as u32);
@@ -495,7 +495,7 @@ impl Engine for UringEngine {
 
     #[expect(clippy::inline_always, reason = "as for `stage_each`")]
     #[inline(always)]
-    fn take_oldest(&mut self) -> Option<Done> {
+    fn take_oldest(&mut self) -> Option<Completion> {
         let completion = self.ring.completion().next()?;
         if completion.user_data() == CANCEL {
             self.cancelling -= 1;
@@ -585,7 +585,7 @@ mod tests {
         let mut count = 0;
         while engine.in_flight() > 0 {
             engine.push(Wait::For { count: 1 }).expect("the ring takes them");
-            engine.look();
+            engine.poll();
             engine.take(u32::MAX, |_| count += 1);
         }
         assert_eq!(count, SLOTS);
@@ -624,7 +624,7 @@ mod tests {
             let (mut submitted, mut taken) = (0, 0);
             for wait in [Wait::Poll, until].into_iter().chain(std::iter::repeat(until)) {
                 submitted += engine.push(wait).expect("the ring takes them").submitted;
-                engine.look();
+                engine.poll();
                 engine.take(u32::MAX, |_| taken += 1);
                 if engine.in_flight() == 0 {
                     break;

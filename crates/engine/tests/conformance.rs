@@ -8,7 +8,7 @@ use engine::ring_setup::RingSettings;
 use engine::sync::SyncEngine;
 use engine::target::open;
 use engine::uring::UringEngine;
-use engine::{Done, Engine, Op, SlotId, Start, Wait};
+use engine::{Completion, Engine, Op, SlotId, Start, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::plan::OpenPlan;
@@ -66,7 +66,7 @@ fn file_of(blocks: u64) -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-fn finish(engine: &mut impl Engine) -> Vec<Done> {
+fn finish(engine: &mut impl Engine) -> Vec<Completion> {
     let mut all = Vec::new();
     while engine.in_flight() > 0 {
         engine.push(Wait::For { count: 1 }).expect("the kernel takes the call");
@@ -75,9 +75,9 @@ fn finish(engine: &mut impl Engine) -> Vec<Done> {
     all
 }
 
-fn taken(engine: &mut impl Engine, most: u32) -> Vec<Done> {
+fn taken(engine: &mut impl Engine, most: u32) -> Vec<Completion> {
     // A kernel thread may complete more between the two.
-    let most = engine.look().count.min(most);
+    let most = engine.poll().count.min(most);
     let mut all = Vec::new();
     engine.take(most, |done| all.push(done));
     assert!(all.len() <= most as usize);

@@ -615,7 +615,7 @@ fn checked_run(loads: &[Load]) -> Result<String, FleetError> {
 }
 
 /// Result of a task.
-enum Back {
+enum TaskResult {
     Answered { host: usize, verb: Verb, answer: Option<AnswerBody> },
     Measured { host: usize, sample: Option<Sample> },
     Fetched { host: usize, result: Result<Finished, String> },
@@ -625,7 +625,7 @@ enum Back {
 /// Progress for the caller, and for plans, the channel to acknowledge them.
 type News = (Progress, Option<oneshot::Sender<()>>);
 
-type Task = Pin<Box<dyn Future<Output = Back> + Send>>;
+type Task = Pin<Box<dyn Future<Output = TaskResult> + Send>>;
 
 /// A run in progress.
 struct Drive {
@@ -704,13 +704,13 @@ impl Drive {
         }
     }
 
-    fn back(&mut self, back: Back) {
+    fn back(&mut self, back: TaskResult) {
         let now = monotonic_ns();
         match back {
-            Back::Answered { host, verb, answer } => self.conductor.answered(host, verb, answer, now),
-            Back::Measured { host, sample } => self.conductor.measured(host, sample, now),
-            Back::Fetched { host, result } => self.conductor.fetched(host, result, now),
-            Back::Nothing => {}
+            TaskResult::Answered { host, verb, answer } => self.conductor.answered(host, verb, answer, now),
+            TaskResult::Measured { host, sample } => self.conductor.measured(host, sample, now),
+            TaskResult::Fetched { host, result } => self.conductor.fetched(host, result, now),
+            TaskResult::Nothing => {}
         }
     }
 
@@ -724,14 +724,14 @@ impl Drive {
                         Err(sentence) if peer.cannot_be_sent() => Some(AnswerBody::Refused(vec![sentence])),
                         Err(_) => None,
                     };
-                    Back::Answered { host, verb, answer }
+                    TaskResult::Answered { host, verb, answer }
                 })
             }
             Step::Beat { host, body } => {
                 let peer = Arc::clone(&self.peers[host]);
                 Box::pin(async move {
                     peer.beat(body).await;
-                    Back::Nothing
+                    TaskResult::Nothing
                 })
             }
             Step::Measure { host } => {
@@ -739,7 +739,7 @@ impl Drive {
                 Box::pin(async move {
                     let _turn = turn.acquire_owned().await;
                     let exchanges: Vec<Exchange> = peer.exchanges().await;
-                    Back::Measured { host, sample: estimate(&exchanges) }
+                    TaskResult::Measured { host, sample: estimate(&exchanges) }
                 })
             }
             Step::Fetch { host } => {
@@ -748,10 +748,10 @@ impl Drive {
                     let _turn = turn.acquire_owned().await;
                     let fetched = tokio::time::timeout(RESULT_WAIT, peer::fetch_of_run(&peer)).await;
                     let late = |_| Err(format!("its result was not received within {} s", RESULT_WAIT.as_secs()));
-                    Back::Fetched { host, result: fetched.unwrap_or_else(late) }
+                    TaskResult::Fetched { host, result: fetched.unwrap_or_else(late) }
                 })
             }
-            Step::Say(_) | Step::Done(_) => Box::pin(async { Back::Nothing }),
+            Step::Say(_) | Step::Done(_) => Box::pin(async { TaskResult::Nothing }),
         }
     }
 }

@@ -100,10 +100,10 @@ impl SigningKey {
         fill_random(&mut seed)?;
         let pair = KeyPair::new_from_raw(KeyPairType::User, seed)
             .map_err(|error| FleetError::failed(format!("cannot make a key: {error}")))?;
-        Ok(Self::of(pair))
+        Ok(Self::from_pair(pair))
     }
 
-    fn of(pair: KeyPair) -> Self {
+    fn from_pair(pair: KeyPair) -> Self {
         let public = PublicKey(pair.public_key());
         Self { pair, public }
     }
@@ -134,7 +134,7 @@ impl SigningKey {
     /// A private key from its seed (`SU…`).
     pub fn parse(seed: &str) -> Option<Self> {
         let pair = KeyPair::from_seed(seed).ok()?;
-        (pair.key_pair_type() == KeyPairType::User).then(|| Self::of(pair))
+        (pair.key_pair_type() == KeyPairType::User).then(|| Self::from_pair(pair))
     }
 
     /// Its secret: `SU…`.

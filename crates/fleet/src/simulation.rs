@@ -66,7 +66,7 @@ const STATES: [AgentState; 14] = [
 const LIMITS: TimeLimits = TimeLimits { prepare: Duration::from_mins(1), run: Duration::from_mins(2) };
 
 #[derive(Clone, Debug)]
-struct Course {
+struct SimulatedRun {
     hosts: Vec<Fault>,
     /// The hosts share files.
     shared: bool,
@@ -123,7 +123,7 @@ struct Machine {
 }
 
 struct World {
-    course: Course,
+    course: SimulatedRun,
     now: u64,
     random: u64,
     count: u64,
@@ -142,7 +142,7 @@ struct World {
 }
 
 impl World {
-    fn new(course: Course) -> Self {
+    fn new(course: SimulatedRun) -> Self {
         let key = SigningKey::generate().unwrap();
         let hosts = course.hosts.len();
         let instance = |host: usize| format!("{host:032x}");
@@ -603,7 +603,7 @@ impl World {
     }
 }
 
-fn courses() -> impl Strategy<Value = Course> {
+fn courses() -> impl Strategy<Value = SimulatedRun> {
     let fault = prop_oneof![
         12 => Just(Fault::None),
         1 => Just(Fault::RefusesPlan),
@@ -626,7 +626,7 @@ fn courses() -> impl Strategy<Value = Course> {
         any::<bool>(),
     )
         .prop_map(
-            |(hosts, seed, (lost, delay_ms), prepare_ms, load_ms, controller_dies_ms, user_stops_ms, shared)| Course {
+            |(hosts, seed, (lost, delay_ms), prepare_ms, load_ms, controller_dies_ms, user_stops_ms, shared)| SimulatedRun {
                 shared,
                 offsets: hosts.iter().map(|(_, offset)| *offset).collect(),
                 hosts: hosts.into_iter().map(|(fault, _)| fault).collect(),
@@ -642,8 +642,8 @@ fn courses() -> impl Strategy<Value = Course> {
         )
 }
 
-fn undisturbed(hosts: usize) -> Course {
-    Course {
+fn undisturbed(hosts: usize) -> SimulatedRun {
+    SimulatedRun {
         hosts: vec![Fault::None; hosts],
         shared: false,
         offsets: [-80, -43, 0, 37, 74].into_iter().cycle().take(hosts).collect(),
@@ -658,7 +658,7 @@ fn undisturbed(hosts: usize) -> Course {
     }
 }
 
-fn outcome(course: Course) -> (World, Option<Result<FleetRun, FleetError>>) {
+fn outcome(course: SimulatedRun) -> (World, Option<Result<FleetRun, FleetError>>) {
     let (world, result) = timed_outcome(course, LIMITS);
     (world, result.map(|(_, result)| result))
 }
@@ -667,7 +667,7 @@ fn outcome(course: Course) -> (World, Option<Result<FleetRun, FleetError>>) {
 type Ended = (u64, Result<FleetRun, FleetError>);
 
 /// The outcome with the time at which the controller was done.
-fn timed_outcome(course: Course, limits: TimeLimits) -> (World, Option<Ended>) {
+fn timed_outcome(course: SimulatedRun, limits: TimeLimits) -> (World, Option<Ended>) {
     let mut world = World::new(course);
     world.conductor.limit_times(limits);
     world.settle();
@@ -710,12 +710,12 @@ fn a_host_that_dies_while_the_load_runs_is_lost_and_the_others_are_not() {
 
 #[test]
 fn files_that_hosts_share_are_closed_by_the_first_when_all_have_ended() {
-    let (world, result) = outcome(Course { shared: true, ..undisturbed(3) });
+    let (world, result) = outcome(SimulatedRun { shared: true, ..undisturbed(3) });
     let run = result.unwrap().unwrap();
     assert!(world.machines[0].settled && run.unsettled.is_empty(), "{run:?}");
     assert!(run.hosts.iter().all(|host| matches!(host.outcome, HostOutcome::Finished(_))));
     // A lost host may still write.
-    let mut course = Course { shared: true, ..undisturbed(3) };
+    let mut course = SimulatedRun { shared: true, ..undisturbed(3) };
     course.load_ms = 20_000;
     course.hosts[1] = Fault::Dies(6000);
     let (world, result) = outcome(course);
@@ -803,7 +803,7 @@ fn a_reason_that_comes_while_the_run_is_stopped_is_kept() {
     let (_, result) = outcome(course);
     assert_eq!(result.unwrap(), Err(FleetError::Stopped(vec!["h1: no space".into()])));
     // A stop is no failure.
-    let (_, result) = outcome(Course { user_stops_ms: Some(1500), prepare_ms: 3000, ..undisturbed(2) });
+    let (_, result) = outcome(SimulatedRun { user_stops_ms: Some(1500), prepare_ms: 3000, ..undisturbed(2) });
     assert_eq!(result.unwrap(), Err(FleetError::Stopped(Vec::new())));
 }
 
@@ -812,7 +812,7 @@ fn no_state_at_any_time_holds_a_run_for_ever() {
     for state in STATES {
         for from_ms in [0, 700, 1500, 5000, 8000] {
             for (shared, liar) in [(false, 1), (true, 0), (true, 1)] {
-                let mut course = Course { shared, load_ms: 4000, ..undisturbed(2) };
+                let mut course = SimulatedRun { shared, load_ms: 4000, ..undisturbed(2) };
                 course.hosts[liar] = Fault::Says(state, from_ms);
                 let (world, result) = timed_outcome(course, LIMITS);
                 let (done, result) = result.unwrap_or_else(|| panic!("{state:?} from {from_ms} ms on held the run"));
@@ -837,7 +837,7 @@ fn a_host_that_finished_before_the_load_was_prepared_ends_the_run() {
 
 #[test]
 fn a_load_that_takes_no_end_is_not_waited_for() {
-    let mut course = Course { load_ms: 4000, ..undisturbed(2) };
+    let mut course = SimulatedRun { load_ms: 4000, ..undisturbed(2) };
     course.hosts[1] = Fault::Says(AgentState::Running, 5000);
     let limits = TimeLimits { run: Duration::from_secs(30), ..LIMITS };
     let (world, result) = timed_outcome(course, limits);

@@ -113,14 +113,14 @@ impl Setup {
 /// Messages of an agent on its standard output, at its start and when it waits for orders: a line of JSON each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum AgentMessage {
     /// It waits for a [`Setup`]; its version.
     DiskspdAgent(String),
     /// It waits for orders.
     DiskspdAgentReady(String),
 }
 
-impl Said {
+impl AgentMessage {
     /// As a line without its end.
     pub fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

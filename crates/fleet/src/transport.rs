@@ -120,7 +120,7 @@ impl Connection {
         on_event: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Client, FleetError> {
         let checked = self.checked()?;
-        let told: Mutex<Told> = Mutex::new(Told { last: None, since: Instant::now(), said: 0 });
+        let told: Mutex<ReportLimiter> = Mutex::new(ReportLimiter { last: None, since: Instant::now(), said: 0 });
         let server = self.shown();
         let mut options = ConnectOptions::new()
             .name(name)
@@ -180,14 +180,14 @@ impl Connection {
 }
 
 /// Rate limit of the reports about the connection.
-struct Told {
+struct ReportLimiter {
     last: Option<(String, Instant)>,
     /// Start of the period in which this number was reported.
     since: Instant,
     said: u32,
 }
 
-impl Told {
+impl ReportLimiter {
     /// True if it is to be reported: repeated disconnects do not fill a log.
     fn is_news(&mut self, sentence: &str, now: Instant) -> bool {
         if now.duration_since(self.since) > SAME_EVENT {
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_connection_that_comes_and_goes_fills_no_log() {
         let began = Instant::now();
-        let mut told = Told { last: None, since: began, said: 0 };
+        let mut told = ReportLimiter { last: None, since: began, said: 0 };
         let mut said = 0;
         for number in 0..2000_u32 {
             let now = began + Duration::from_millis(10) * number; // 20 s

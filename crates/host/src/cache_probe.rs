@@ -46,8 +46,8 @@ pub fn cache_probe(path: &Path, used: &Range<u64>) -> Result<CacheProbe, String>
 }
 
 fn probe(path: &Path, used: &Range<u64>) -> io::Result<CacheProbe> {
-    let mut reader = DirectReader::of(path, PIECE_BYTES as usize)?;
-    let cells = Cells::of(used).ok_or_else(|| io::Error::other("the part that the run reads is too small"))?;
+    let mut reader = DirectReader::open(path, PIECE_BYTES as usize)?;
+    let cells = Cells::within(used).ok_or_else(|| io::Error::other("the part that the run reads is too small"))?;
     let mut first_ns = Vec::new();
     let begin = Instant::now();
     for cell in Cells::order() {
@@ -105,7 +105,7 @@ struct Cells {
 
 impl Cells {
     /// `None` if blocks would be so close that readahead of the device includes others.
-    fn of(used: &Range<u64>) -> Option<Self> {
+    fn within(used: &Range<u64>) -> Option<Self> {
         const BLOCKS_APART_MIN: u64 = 16;
         let first_block = used.start.div_ceil(BLOCK_BYTES);
         let blocks = (used.end / BLOCK_BYTES).saturating_sub(first_block) / BLOCKS;
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn blocks_and_pieces_do_not_overlap_and_stay_inside() {
         for used in [0..32 << 20, (1 << 20) + 1..(1 << 20) + (1 << 30), 4096..(7 << 30) + 4095] {
-            let cells = Cells::of(&used).expect("it is large enough");
+            let cells = Cells::within(&used).expect("it is large enough");
             let blocks: BTreeSet<u64> =
                 Cells::order().flat_map(|cell| [cells.repeated(cell), cells.other(cell)]).collect();
             assert_eq!(blocks.len() as u64, 2 * BLOCKS);
@@ -195,7 +195,7 @@ mod tests {
                 assert_eq!(pieces.range(piece + 1..piece + PIECE_BYTES).count(), 0);
             }
         }
-        assert!(Cells::of(&(0..1 << 20)).is_none());
+        assert!(Cells::within(&(0..1 << 20)).is_none());
     }
 
     #[test]

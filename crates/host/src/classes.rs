@@ -12,7 +12,7 @@ const RATINGS: [&str; 3] = ["cpu_capacity", "acpi_cppc/highest_perf", "cpufreq/c
 
 /// The class of each online CPU: 0 = slowest, all threads of a core alike. The first source that distinguishes CPUs is
 /// used; if none does, all are of class 0.
-pub(crate) fn of(root: &Root, online: &[u32], cores: &[u32]) -> Vec<u32> {
+pub(crate) fn rank(root: &Root, online: &[u32], cores: &[u32]) -> Vec<u32> {
     let hybrid = || hybrid_ranks(root, online).map(|ranks| renumbered(&per_core(&ranks, cores)));
     let rated = |file: &&str| {
         let ratings: Option<Vec<u64>> =

@@ -15,7 +15,7 @@ pub(crate) fn topology(root: &Root) -> Topology {
     let cores = cores(root, &online);
     let sockets = sockets(root, &online);
     let nodes = nodes(root);
-    let classes = classes::of(root, &online, &cores);
+    let classes = classes::rank(root, &online, &cores);
     let allowed = allowed(root);
     let cpus = online
         .iter()

@@ -24,7 +24,7 @@ pub fn devices(root: &Root) -> Vec<DeviceRow> {
         used_by.sort_unstable();
         used_by.dedup();
         let disk_queue = match device.kind {
-            DeviceKind::Partition { .. } => block::queue::of(root, directory.parent()?),
+            DeviceKind::Partition { .. } => block::queue::read(root, directory.parent()?),
             _ => device.queue.clone(),
         };
         Some(DeviceRow {
@@ -109,7 +109,7 @@ fn used_as_part(root: &Root, directory: &Path, device: &BlockDevice) -> Vec<Devi
     let mut above = members::holders(root, directory);
     above.extend(members::nvme_head_of_path(&device.name));
     let part_of = |name: String| {
-        let kind = place::directory(root, &name).map(|place| block::kind::of(root, &name, &place).word());
+        let kind = place::directory(root, &name).map(|place| block::kind::detect(root, &name, &place).word());
         DeviceUse::Device { kind: kind.unwrap_or_else(|| DeviceKind::Other.word()), name }
     };
     let mut uses: Vec<DeviceUse> = above.into_iter().map(part_of).collect();

@@ -20,7 +20,7 @@ pub struct DirectReader {
 
 impl DirectReader {
     /// Opens a file or device for reads of at most `bytes_max` bytes.
-    pub fn of(path: &Path, bytes_max: usize) -> io::Result<Self> {
+    pub fn open(path: &Path, bytes_max: usize) -> io::Result<Self> {
         Ok(Self::with(sys::block::open_past_cache(path)?, true, bytes_max))
     }
 
@@ -60,7 +60,7 @@ impl DirectReader {
     ///
     /// # Errors
     ///
-    /// Also if it is longer than the maximum given to [`of`](Self::of).
+    /// Also if it is longer than the maximum given to [`open`](Self::open).
     pub fn read_range(&mut self, offset: u64, bytes: usize) -> io::Result<&[u8]> {
         let skipped = (offset % ALIGNMENT_BYTES as u64) as usize;
         let (first, wanted) = (offset - skipped as u64, skipped + bytes);

@@ -18,7 +18,7 @@ pub fn environment(root: &Root) -> Environment {
         kernel_release: root.word("/proc/sys/kernel/osrelease"),
         kernel_version: root.word("/proc/sys/kernel/version"),
         distribution: distribution::name(root),
-        hypervisor: hypervisor::of(root),
+        hypervisor: hypervisor::detect(root),
         memory_bytes: root.text("/proc/meminfo").and_then(|text| labelled_kib(&text, "MemTotal")),
         cgroup_limits: cgroup_limits::read(root, &mounts::read(root)),
     }

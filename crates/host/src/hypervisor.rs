@@ -35,7 +35,7 @@ const CLOCKS: [(&str, &str); 4] =
 const CLOCK_FILE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
 /// Queries the best source first; `None` if unknown.
-pub(crate) fn of(root: &Root) -> Option<Hypervisor> {
+pub(crate) fn detect(root: &Root) -> Option<Hypervisor> {
     let flagged = is_flagged(root);
     if let Some(name) = announced(root) {
         return Some(Hypervisor::Named(name));

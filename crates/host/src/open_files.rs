@@ -30,7 +30,7 @@ pub(crate) enum OpenFile<'a> {
 
 /// Files that may be open in addition to the visited ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unseen {
+pub(crate) struct UninspectedFiles {
     /// Permission to inspect the descriptors was denied.
     pub(crate) denied: bool,
     /// The files of a ring could not be read: it was in use at each attempt.
@@ -38,8 +38,8 @@ pub(crate) struct Unseen {
 }
 
 /// Visits all files that a process has open.
-pub(crate) fn visit(root: &Root, process: u32, mut visit: impl FnMut(OpenFile<'_>)) -> Unseen {
-    let mut unseen = Unseen::default();
+pub(crate) fn visit(root: &Root, process: u32, mut visit: impl FnMut(OpenFile<'_>)) -> UninspectedFiles {
+    let mut unseen = UninspectedFiles::default();
     for table in tables(root, process) {
         match fs::read_dir(root.path(format!("{table}/fd"))) {
             Ok(entries) => {
@@ -59,7 +59,7 @@ fn visit_entry(
     table: &str,
     entry: &fs::DirEntry,
     visit: &mut impl FnMut(OpenFile<'_>),
-    unseen: &mut Unseen,
+    unseen: &mut UninspectedFiles,
 ) {
     let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { return };
     let Ok(target) = fs::read_link(entry.path()) else { return };
@@ -156,13 +156,13 @@ mod tests {
     #[test]
     fn files_of_a_ring_are_read_as_all_kernels_list_them() {
         let list = |text| listed(text).map(|files| files.iter().map(|file| file.display().to_string()).collect());
-        let of = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        let names_of = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
         assert_eq!(
             list("SQEs:\t0\nUserFiles:\t3\n    1: /tmp/a\\040b\n    2: /dev/sdb (deleted)\nUserBufs:\t1\n    0: 0x1\n"),
-            of(&["/tmp/a b", "/dev/sdb"])
+            names_of(&["/tmp/a b", "/dev/sdb"])
         );
-        assert_eq!(list("UserFiles:\t2\n    0: <none>\n    1: sdb\nUserBufs:\t0\n"), of(&["sdb"]));
-        assert_eq!(list("UserFiles:\t0\nUserBufs:\t1\n    0: 0x7f00/4096\n"), of(&[]));
+        assert_eq!(list("UserFiles:\t2\n    0: <none>\n    1: sdb\nUserBufs:\t0\n"), names_of(&["sdb"]));
+        assert_eq!(list("UserFiles:\t0\nUserBufs:\t1\n    0: 0x7f00/4096\n"), names_of(&[]));
         assert_eq!(list("SqThread:\t-1\n"), None, "a ring in use");
     }
 }

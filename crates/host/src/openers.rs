@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MAPS_BYTES_MAX: u64 = 64 << 20;
 
 /// Searches for users of the regular `file`, which is also at `path`, other than this one descriptor.
-pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
+pub(crate) fn find(root: &Root, file: &File, path: &Path) -> Openers {
     let lease = sys::lease::try_write_lease(file);
     // The lease is on the merged file of an overlay, not on the underlying one.
     let is_overlay = sys::file::file_system(file).is_ok_and(|stat| stat.magic == OVERLAY_MAGIC);
@@ -78,10 +78,10 @@ pub(crate) fn of(root: &Root, file: &File, path: &Path) -> Openers {
 /// Time that unidentified processes of this program have to close a shared file.
 const SHARED_PATIENCE: Duration = Duration::from_secs(20);
 
-/// As [`of`], for a file that several hosts share: processes of this same program, which are other hosts on this
+/// As [`find`], for a file that several hosts share: processes of this same program, which are other hosts on this
 /// machine, do not count as users.
 pub(crate) fn of_shared(root: &Root, file: &File, path: &Path) -> Openers {
-    let Ok(identity) = file.metadata().map(|metadata| identity(&metadata)) else { return of(root, file, path) };
+    let Ok(identity) = file.metadata().map(|metadata| identity(&metadata)) else { return find(root, file, path) };
     let began = Instant::now();
     loop {
         let SharedUsers { who, peers, all_are_known } = shared_users(root, path, identity);
@@ -89,7 +89,7 @@ pub(crate) fn of_shared(root: &Root, file: &File, path: &Path) -> Openers {
             return Openers::None;
         }
         // A process that has just closed it is not found here, and one that is opening it is found there.
-        match of(root, file, path) {
+        match find(root, file, path) {
             Openers::Some { .. } if peers == who.len() && began.elapsed() < SHARED_PATIENCE => {}
             openers => return openers,
         }
@@ -140,7 +140,7 @@ pub(crate) fn standard_streams(descriptors: &[i32]) -> Vec<String> {
     descriptors.iter().filter_map(name).map(str::to_owned).collect()
 }
 
-fn no_lease(error: &io::Error, found: &Found) -> String {
+fn no_lease(error: &io::Error, found: &FoundOpeners) -> String {
     let why = match error.kind() {
         io::ErrorKind::PermissionDenied => "only the file's owner can take a lease".to_owned(),
         io::ErrorKind::InvalidInput => "its file system does not support leases".to_owned(),
@@ -162,7 +162,7 @@ fn shortened(mut who: Vec<String>) -> Vec<String> {
 
 /// Results of a search.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundOpeners {
     /// Users by file, without this process.
     pub(crate) users: BTreeMap<FileIdentity, Vec<String>>,
     /// By file, the number of `users` that are processes of this same program.
@@ -177,14 +177,14 @@ pub(crate) struct Found {
     pub(crate) unidentified: Vec<String>,
 }
 
-impl Found {
+impl FoundOpeners {
     fn add(&mut self, file: FileIdentity, user: impl Into<String>) {
         self.users.entry(file).or_default().push(user.into());
     }
 }
 
 /// Searches for users of all `files` at once. `own_loops` are loop devices that do not count as users.
-pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: &[String]) -> Found {
+pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: &[String]) -> FoundOpeners {
     // Without symbolic links, as in the kernel's lists.
     let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
     let files: Vec<(PathBuf, FileIdentity)> = files.iter().map(|(path, file)| (real(path), *file)).collect();
@@ -201,7 +201,7 @@ pub(crate) fn search(root: &Root, files: &[(PathBuf, FileIdentity)], own_loops: 
     for (path, file) in files {
         search.files.entry(file.inode).or_default().push((path, file));
     }
-    let mut found = Found::default();
+    let mut found = FoundOpeners::default();
     if !search.files.is_empty() {
         search.swaps(&mut found);
         search.loops(own_loops, &mut found);
@@ -242,7 +242,7 @@ impl Search<'_> {
     }
 
     /// A line is `name type size used priority`, after one with headings.
-    fn swaps(&self, found: &mut Found) {
+    fn swaps(&self, found: &mut FoundOpeners) {
         let list = self.root.text("/proc/swaps").unwrap_or_default();
         for line in list.lines().skip(1) {
             let mut words = line.split_whitespace();
@@ -260,7 +260,7 @@ impl Search<'_> {
         }
     }
 
-    fn loops(&self, own: &[String], found: &mut Found) {
+    fn loops(&self, own: &[String], found: &mut FoundOpeners) {
         let mut unasked = Vec::new();
         for device in loops::attached(self.root).into_iter().filter(|device| !own.contains(&device.name)) {
             let file = match &device.backing {
@@ -277,7 +277,7 @@ impl Search<'_> {
     }
 
     /// Users of whom the kernel only reports the path of the file.
-    fn named(&self, found: &mut Found) {
+    fn named(&self, found: &mut FoundOpeners) {
         for (pool, paths) in zpool::all(self.root) {
             for file in paths.iter().filter_map(|path| self.at(path)) {
                 found.add(file, format!("the ZFS pool '{pool}'"));
@@ -290,7 +290,7 @@ impl Search<'_> {
         }
     }
 
-    fn processes(&self, found: &mut Found) {
+    fn processes(&self, found: &mut FoundOpeners) {
         let own = fs::read_link(self.root.path("/proc/self")).ok();
         let mut namespaces = BTreeSet::new();
         for process in self.root.numbered("/proc", "") {
@@ -326,7 +326,7 @@ impl Search<'_> {
         self.files.values().flatten().any(|(path, _)| path.file_name() == Some(name.as_os_str()))
     }
 
-    fn look_at(&self, process: u32, found: &mut Found) {
+    fn look_at(&self, process: u32, found: &mut FoundOpeners) {
         let mapped = self.mapped(process);
         let mut opened = BTreeSet::new();
         let mut possibly = None;
@@ -404,7 +404,7 @@ impl Search<'_> {
     }
 
     /// Image files that are mounted directly in the namespace of a process, without a loop device.
-    fn mounts_of(&self, process: &str, found: &mut Found) {
+    fn mounts_of(&self, process: &str, found: &mut FoundOpeners) {
         for mount in mounts::of_process(self.root, process) {
             let Some(source) = mount.source.strip_prefix('/').filter(|_| mount.file_system == "erofs") else {
                 continue;

@@ -1,7 +1,7 @@
 //! Origin of a file: created by this tool, according to its mark, or foreign. And content of a device, by samples.
 
 use model::facts::Origin;
-use model::mark::{ATTRIBUTE, Mark, RUN_ATTRIBUTE, Seen};
+use model::mark::{ATTRIBUTE, Mark, RUN_ATTRIBUTE, MarkedFileState};
 use std::fs::File;
 use std::io;
 use std::iter;
@@ -20,7 +20,7 @@ const SEGMENTS_MAX: usize = 10_000;
 
 /// Determines the origin of `file`, and whether it was written to since. A file that is open for the run `shared_run`
 /// is ours: its first host has determined that.
-pub(crate) fn of(file: &File, state: &FileState, shared_run: Option<&str>) -> Origin {
+pub(crate) fn determine(file: &File, state: &FileState, shared_run: Option<&str>) -> Origin {
     let mark = sys::xattr::get(file, ATTRIBUTE);
     if state.size_bytes == 0 {
         // It contains no data to lose, but another user may have created it.
@@ -47,7 +47,7 @@ fn by_mark(file: &File, state: &FileState, value: &[u8], shared_run: Option<&str
         Err(error) => return foreign(format!("its inode or birth time cannot be read: {error}")),
     };
     let FileState { size_bytes, modified_ns, .. } = *state;
-    let seen = Seen { size_bytes, modified_ns, file: &identity };
+    let seen = MarkedFileState { size_bytes, modified_ns, file: &identity };
     let is_shared = shared_run
         .is_some_and(|run| matches!(sys::xattr::get(file, RUN_ATTRIBUTE), Ok(Some(found)) if found == run.as_bytes()));
     if let Some(Mark { size_bytes, fill, .. }) = Mark::open(value, seen).filter(|_| is_shared) {

@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
 
     fn device_at(&mut self, name: &str, directory: &Path) -> BlockDevice {
         let mut device = block::describe(self.root, name, directory);
-        for member in members::of(self.root, name, &device.kind, directory) {
+        for member in members::list(self.root, name, &device.kind, directory) {
             if let Some(below) = self.device(&member.name) {
                 device.below.push(BlockDevice { role: member.role, ..below });
             }

@@ -31,11 +31,11 @@ pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, T
         all.creates = all.creates.into_iter().chain(question.creates).max_by_key(|(size, _)| *size);
     }
     let mut file_systems = FileSystems::new(root);
-    let look = |(path, question): (&Path, TargetQuestion)| (path.to_owned(), look(root, &mut file_systems, &question));
-    merged.into_iter().map(look).collect()
+    let facts = |(path, question): (&Path, TargetQuestion)| (path.to_owned(), read_facts(root, &mut file_systems, &question));
+    merged.into_iter().map(facts).collect()
 }
 
-fn look(root: &Root, file_systems: &mut FileSystems<'_>, question: &TargetQuestion) -> TargetFacts {
+fn read_facts(root: &Root, file_systems: &mut FileSystems<'_>, question: &TargetQuestion) -> TargetFacts {
     // A confined process follows no links inside its directories, and opens its targets by the given paths.
     let is_confined = sys::confinement::covers(&question.path);
     let resolved = if is_confined { None } else { resolve::through_links(&question.path) };
@@ -93,7 +93,7 @@ fn kind(root: &Root, file_systems: &mut FileSystems<'_>, place: &Path, question:
     } else if file_type.is_block_device() {
         let mut facts = block(root, place, metadata.rdev());
         if question.writes {
-            facts.guard = Some(Box::new(guard::of(root, place, facts.device, facts.size_bytes)));
+            facts.guard = Some(Box::new(guard::inspect(root, place, facts.device, facts.size_bytes)));
         }
         TargetKind::Block(facts)
     } else if file_type.is_char_device() {
@@ -267,11 +267,11 @@ fn look_for_owners(
         facts.not_writable = Some(format!("it is on {name}, a pseudo file system without storage"));
         return;
     }
-    facts.origin = origin::of(file, state, question.shared_run.as_deref());
+    facts.origin = origin::determine(file, state, question.shared_run.as_deref());
     if question.creates.is_some() && matches!(facts.origin, Origin::Ours { .. }) {
         facts.fully_written = sys::extents::is_fully_written(file, facts.size_bytes).ok();
     }
-    facts.openers = if question.shared { openers::of_shared(root, file, path) } else { openers::of(root, file, path) };
+    facts.openers = if question.shared { openers::of_shared(root, file, path) } else { openers::find(root, file, path) };
     facts.not_writable = not_writable(path, facts);
 }
 

@@ -32,7 +32,7 @@ pub fn sampled_zeros(device: &Path, used: &Range<u64>) -> Option<ZeroSample> {
 }
 
 fn sample(device: &Path, used: &Range<u64>) -> io::Result<ZeroSample> {
-    let mut reader = DirectReader::of(device, BLOCK_BYTES)?;
+    let mut reader = DirectReader::open(device, BLOCK_BYTES)?;
     let length_bytes = used.end.saturating_sub(used.start);
     let mut sample = ZeroSample { start_bytes: used.start, length_bytes, ..ZeroSample::default() };
     let begin = Instant::now();

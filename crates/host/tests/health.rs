@@ -30,8 +30,8 @@ fn tree() -> tempfile::TempDir {
     directory
 }
 
-fn told(mut watch: HealthWatch<'_>) -> Vec<String> {
-    watch.look(1);
+fn read_notes(mut watch: HealthWatch<'_>) -> Vec<String> {
+    watch.read_messages(1);
     watch.notes().iter().map(ToString::to_string).collect()
 }
 
@@ -40,7 +40,7 @@ fn trouble_is_told_by_device_and_kind_and_old_trouble_is_not() {
     let directory = tree();
     let root = Root::recorded(directory.path());
     let quiet = HealthWatch::begin(&root, ["sda", "nvme0n1", "md0"], 0);
-    assert_eq!(told(quiet), Vec::<String>::new());
+    assert_eq!(read_notes(quiet), Vec::<String>::new());
     let watch = HealthWatch::begin(&root, ["sda", "nvme0n1", "md0"], 0);
     let mut log = fs::File::options().append(true).open(directory.path().join("dev/kmsg")).expect("it is there");
     log.write_all(
@@ -57,7 +57,7 @@ fn trouble_is_told_by_device_and_kind_and_old_trouble_is_not() {
     write(directory.path(), &format!("{SDA}/device/iotmo_cnt"), "0x12\n");
     write(directory.path(), &format!("{RAID}/md/dev-sdb1/errors"), "3\n");
     assert_eq!(
-        told(watch),
+        read_notes(watch),
         [
             "sda had timeouts during the run: 1 in the kernel log, first: ata3.00: exception Emask 0x0 SAct 0x80 SErr \
              0x0 action 0x6 frozen",
@@ -81,5 +81,5 @@ fn without_a_log_counters_are_told() {
     let root = Root::recorded(directory.path());
     let watch = HealthWatch::begin(&root, ["sda", "nothing"], 0);
     write(directory.path(), &format!("{SDA}/device/iotmo_cnt"), "0x3\n");
-    assert_eq!(told(watch), ["sda recorded errors during the run: device/iotmo_cnt rose by 1"]);
+    assert_eq!(read_notes(watch), ["sda recorded errors during the run: device/iotmo_cnt rose by 1"]);
 }

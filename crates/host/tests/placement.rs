@@ -182,10 +182,10 @@ fn a_raid_spreads_evenly_and_mirrors_hold_all() {
         let machine = Machine::new(&[two_nvme_disks(), table].concat());
         let source = Recorded { extents: vec![("file", 0, 6 * MIB, 0)], ..Recorded::default() };
         let found = placement(&machine, "/data/file", &source);
-        let of = |name: &str| {
+        let share_on = |name: &str| {
             found.shares.iter().find(|share| share.device == name).map(|share| (share.bytes, share.is_even))
         };
-        [of("nvme0n1"), of("nvme1n1")]
+        [share_on("nvme0n1"), share_on("nvme1n1")]
     };
     let synced = ["in_sync"; 3];
     assert_eq!(raid("raid5", synced), [Some((4 * MIB, true)), Some((2 * MIB, true))]);
@@ -220,9 +220,9 @@ fn btrfs_of_two_devices_is_followed_through_its_chunks() {
         ..Recorded::default()
     };
     let found = placement(&machine, "/data/file", &source);
-    let of =
+    let share_on =
         |name: &str| found.shares.iter().find(|share| share.device == name).map(|share| (share.bytes, share.is_even));
-    assert_eq!([of("nvme0n1"), of("nvme1n1")], [Some((5 * MIB, true)), Some((5 * MIB, true))]);
+    assert_eq!([share_on("nvme0n1"), share_on("nvme1n1")], [Some((5 * MIB, true)), Some((5 * MIB, true))]);
     source.is_root = false;
     let found = placement(&machine, "/data/file", &source);
     assert_eq!(found.words(), "unknown (needs root) (10MiB in 2 extents)");

@@ -98,12 +98,12 @@ impl FreeSlots {
 
     /// Returns the slots that `fill` pushes.
     #[inline]
-    pub fn give_many(&mut self, fill: impl FnOnce(&mut Given)) {
+    pub fn give_many(&mut self, fill: impl FnOnce(&mut ReturnedSlots)) {
         if self.queue.len() - self.end < self.used_count() {
             self.queue.copy_within(self.first..self.end, 0);
             (self.first, self.end) = (0, self.end - self.first);
         }
-        let mut given = Given(self.queue[self.end..].iter_mut());
+        let mut given = ReturnedSlots(self.queue[self.end..].iter_mut());
         fill(&mut given);
         let left = given.0.len();
         let end = self.queue.len() - left;
@@ -130,9 +130,9 @@ impl FreeSlots {
 
 /// Slots to be returned.
 #[derive(Debug)]
-pub struct Given<'a>(slice::IterMut<'a, u32>);
+pub struct ReturnedSlots<'a>(slice::IterMut<'a, u32>);
 
-impl Given<'_> {
+impl ReturnedSlots<'_> {
     /// Adds a slot; no effect if all are free.
     #[inline]
     pub fn push(&mut self, slot: u32) {

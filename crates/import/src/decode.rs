@@ -3,7 +3,7 @@
 use model::note::Note;
 
 /// A text and a note on its conversion.
-pub(super) struct Decoded {
+pub(super) struct DecodedText {
     /// With line feeds only.
     pub(super) text: String,
     /// A note on lost characters.
@@ -14,7 +14,7 @@ pub(super) struct Decoded {
 ///
 /// Other bytes, such as names in the code page of a Windows console, become the replacement
 /// character.
-pub(super) fn decode(bytes: &[u8]) -> Decoded {
+pub(super) fn decode(bytes: &[u8]) -> DecodedText {
     let decoded = match bytes {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
@@ -26,7 +26,7 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded {
     let note = (!is_exact).then(|| Note::Verbatim {
         text: "the file is not valid UTF-8 or UTF-16; invalid bytes are shown as \u{fffd}".to_owned(),
     });
-    Decoded { text, note }
+    DecodedText { text, note }
 }
 
 fn utf8(bytes: &[u8]) -> (String, bool) {

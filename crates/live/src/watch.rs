@@ -79,7 +79,7 @@ impl Watch {
             seen: BTreeSet::new(),
             devices: BTreeMap::new(),
         };
-        watch.look(&reading);
+        watch.identify_devices(&reading);
         Some(watch)
     }
 
@@ -126,7 +126,7 @@ impl Watch {
     /// kernel showed nothing; the I/O is in the next interval then.
     pub fn read(&mut self, number: u64) -> Option<DeviceInterval> {
         let after = host::device_reading(&self.root)?;
-        self.look(&after);
+        self.identify_devices(&after);
         let mut interval = stats::device_rates::interval(&self.before, &after, number, self.begun.monotonic_ns)?;
         self.before = after;
         interval.devices.retain(|name, _| self.devices.get(name).is_some_and(|device| device.is_chosen));
@@ -135,7 +135,7 @@ impl Watch {
 
     /// Identifies the devices of a reading. Only new devices are worth reading the many files; a device that was idle
     /// may become one to watch, too.
-    fn look(&mut self, reading: &DeviceReading) {
+    fn identify_devices(&mut self, reading: &DeviceReading) {
         let seen: BTreeSet<_> = reading
             .devices
             .iter()

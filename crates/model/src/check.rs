@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A fact, or why it cannot be had: a phrase without a full stop.
-pub type Known<T> = Result<T, String>;
+pub type KnownFact<T> = Result<T, String>;
 
 /// The workload that the targets are checked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -74,18 +74,18 @@ pub struct NetworkPath {
     /// The server's address, or the source of the mount if it is unknown.
     pub server: String,
     /// The network interface that the kernel sends through.
-    pub interface: Known<String>,
+    pub interface: KnownFact<String>,
 }
 
 /// State of a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystemState {
     /// Errors counted since it was created or the count was reset.
-    pub error_count: Known<u64>,
+    pub error_count: KnownFact<u64>,
     /// Background work: `balance`, `resize` ...; `None` = none.
-    pub work: Known<Option<String>>,
+    pub work: KnownFact<Option<String>>,
     /// Attributes of the target, or of the directory that it would be made in.
-    pub attributes: Known<FileAttributes>,
+    pub attributes: KnownFact<FileAttributes>,
 }
 
 /// Attributes of a file that change what a write does.
@@ -105,11 +105,11 @@ pub struct DeviceState {
     /// ALUA access state of a SCSI path: `active/optimized`, `standby` ...; `None` if it has none.
     pub path_access: Option<String>,
     /// The drive's own log.
-    pub health: Known<DriveHealth>,
+    pub health: KnownFact<DriveHealth>,
     /// Its hottest sensor.
-    pub temperature: Known<Temperature>,
+    pub temperature: KnownFact<Temperature>,
     /// The longest time in microseconds that an idle `NVMe` drive may take to wake up (APST); 0 = it stays awake.
-    pub wake_latency_us: Known<u64>,
+    pub wake_latency_us: KnownFact<u64>,
 }
 
 /// The SMART log of an `NVMe` drive (page 02h).

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Why some runs cannot be relied on: the warnings and more severe findings of their verdicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doubt {
+pub struct RunWarnings {
     /// The most severe verdict; a warning at least.
     pub worst: Severity,
     /// All runs.
@@ -21,9 +21,9 @@ pub struct Doubt {
     pub causes: Vec<(String, usize)>,
 }
 
-impl Doubt {
+impl RunWarnings {
     /// `None` if no verdict is worse than a note.
-    pub fn of<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Self> {
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Self> {
         let runs: Vec<&Headline> = runs.into_iter().collect();
         let count = |least: Severity| runs.iter().filter(|run| run.severity >= Some(least)).count();
         let worst = runs.iter().filter_map(|run| run.severity).max().filter(|worst| *worst >= Severity::Warn)?;
@@ -47,7 +47,7 @@ impl Doubt {
 /// Names of findings in a headline at most.
 const NAMED_MAX: usize = 2;
 
-impl Doubt {
+impl RunWarnings {
     /// `measured in runs with warnings (steal, drift and 2 more)`, for results without a sound run; `None` if one is
     /// sound.
     pub fn of_all(&self) -> Option<String> {
@@ -71,25 +71,25 @@ impl Doubt {
 }
 
 /// `all 12 runs have warnings: cpu-contention in 10, steal in 3`
-impl fmt::Display for Doubt {
+impl fmt::Display for RunWarnings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, "")
     }
 }
 
 /// The words of a doubt about some of the runs.
-struct Which<'a>(&'a Doubt, &'a str);
+struct WarningText<'a>(&'a RunWarnings, &'a str);
 
-impl fmt::Display for Which<'_> {
+impl fmt::Display for WarningText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.write(f, self.1)
     }
 }
 
-impl Doubt {
+impl RunWarnings {
     /// The same for some of the runs: `which` names them, as in `all 3 runs of oltp have warnings`.
     pub fn of_which(&self, which: &str) -> String {
-        Which(self, &format!(" {which}")).to_string()
+        WarningText(self, &format!(" {which}")).to_string()
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, which: &str) -> fmt::Result {
@@ -129,7 +129,7 @@ pub struct NotedRuns {
 
 impl NotedRuns {
     /// `None` if no verdict has a note.
-    pub fn of<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Self> {
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Option<Self> {
         let runs: Vec<&Headline> = runs.into_iter().collect();
         let mut notes: Vec<(String, usize)> = Vec::new();
         for name in runs.iter().flat_map(|run| &run.notes) {
@@ -172,14 +172,14 @@ mod tests {
     }
 
     fn words(runs: &[Headline]) -> String {
-        Doubt::of(runs).map(|doubt| format!("{} {doubt}", doubt.worst)).unwrap_or_default()
+        RunWarnings::from_runs(runs).map(|doubt| format!("{} {doubt}", doubt.worst)).unwrap_or_default()
     }
 
     #[test]
     fn notes_are_counted() {
         let run =
             |notes: &[&str]| Headline { notes: notes.iter().map(ToString::to_string).collect(), ..Headline::default() };
-        let words = |runs: &[Headline]| NotedRuns::of(runs).map(|noted| noted.to_string()).unwrap_or_default();
+        let words = |runs: &[Headline]| NotedRuns::from_runs(runs).map(|noted| noted.to_string()).unwrap_or_default();
         assert_eq!(words(&[run(&[])]), "");
         assert_eq!(words(&[run(&["short-run", "small-for-host"])]), "notes: short-run, small-for-host");
         let (both, one) = (run(&["small-for-host", "short-run"]), run(&["short-run"]));
@@ -199,14 +199,14 @@ mod tests {
         assert_eq!(words(&[note.clone(), steal.clone()]), "WARN 1 of 2 runs has warnings: steal in 1");
         let all = [steal, both];
         assert_eq!(words(&all), "WARN both runs have warnings: steal in 2, cpu-contention in 1");
-        let of_some = Doubt::of(&all).map(|doubt| doubt.of_which("of oltp"));
+        let of_some = RunWarnings::from_runs(&all).map(|doubt| doubt.of_which("of oltp"));
         assert_eq!(of_some.as_deref(), Some("both runs of oltp have warnings: steal in 2, cpu-contention in 1"));
         let three = [all[0].clone(), all[0].clone(), all[1].clone()];
         assert_eq!(words(&three), "WARN all 3 runs have warnings: steal in 3, cpu-contention in 1");
         let mixed = [note, all[0].clone(), invalid.clone()];
         assert_eq!(words(&mixed), "INVALID 2 of 3 runs have warnings, 1 is INVALID: lost-ios in 1, steal in 1");
         assert_eq!(words(&[invalid]), "INVALID the run has warnings and is INVALID: lost-ios");
-        let of_all = |runs: &[Headline]| Doubt::of(runs).and_then(|doubt| doubt.of_all());
+        let of_all = |runs: &[Headline]| RunWarnings::from_runs(runs).and_then(|doubt| doubt.of_all());
         assert_eq!(of_all(&all).as_deref(), Some("measured in runs with warnings (steal, cpu-contention)"));
         assert_eq!(of_all(&[all[0].clone(), Headline::default()]), None, "one is sound");
         let both = [invalid_run.clone(), invalid_run.clone()];
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(of_all(&four).as_deref(), Some("measured in a run with warnings (a, b and 2 more)"));
         let frequent = run(Severity::Warn, &["a", "b", "c"]);
         let grave = run(Severity::Invalid, &["z", "a", "b", "c"]);
-        let found = Doubt::of(&[frequent.clone(), frequent, grave]).expect("it is there");
+        let found = RunWarnings::from_runs(&[frequent.clone(), frequent, grave]).expect("it is there");
         assert_eq!(found.of_all().as_deref(), Some("measured in runs with warnings (z, a and 2 more)"));
         assert_eq!(of_all(&[run(Severity::Warn, &[])]).as_deref(), Some("measured in a run with warnings"));
         assert_eq!(words(&[run(Severity::Warn, &[])]), "WARN the run has warnings", "older documents name none");

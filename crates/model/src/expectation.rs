@@ -8,7 +8,7 @@ use std::fmt;
 
 /// The stated limits. `None` = not stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stated {
+pub struct StatedLimits {
     /// RAID level; if not stated, one drive alone or several striped.
     pub raid: Option<RaidLevel>,
     /// Number of drives.

@@ -81,7 +81,7 @@ impl LatencyBand {
 
 impl LatencyBands {
     /// The band of a latency in nanoseconds.
-    pub fn of(self, latency_ns: f64) -> LatencyBand {
+    pub fn classify(self, latency_ns: f64) -> LatencyBand {
         match latency_ns / 1e6 {
             ms if ms <= f64::from(self.ideal_ms) => LatencyBand::Ideal,
             ms if ms <= f64::from(self.impact_ms) => LatencyBand::SomeImpact,
@@ -92,7 +92,7 @@ impl LatencyBands {
     /// As tables show it: `ideal (up to 10 ms)`.
     fn words(self, latency_ns: f64) -> String {
         let Self { ideal_ms, impact_ms, .. } = self;
-        let (band, on) = (self.of(latency_ns), self.on());
+        let (band, on) = (self.classify(latency_ns), self.on());
         let limits = match band {
             LatencyBand::Ideal => format!("up to {ideal_ms} ms"),
             LatencyBand::SomeImpact => format!("{ideal_ms} to {impact_ms} ms"),
@@ -116,12 +116,12 @@ impl LatencyBands {
 pub fn words(bands: &[LatencyBands], latency_ns: f64) -> String {
     match bands {
         [only] => only.words(latency_ns),
-        [first, others @ ..] if others.iter().all(|other| other.of(latency_ns) == first.of(latency_ns)) => {
+        [first, others @ ..] if others.iter().all(|other| other.classify(latency_ns) == first.classify(latency_ns)) => {
             let media: Vec<&str> = bands.iter().map(|bands| bands.medium).collect();
-            format!("{} for {}", first.of(latency_ns).word(), media.join(" and "))
+            format!("{} for {}", first.classify(latency_ns).word(), media.join(" and "))
         }
         _ => {
-            let each = |bands: &LatencyBands| format!("{} for {}", bands.of(latency_ns).word(), bands.medium);
+            let each = |bands: &LatencyBands| format!("{} for {}", bands.classify(latency_ns).word(), bands.medium);
             bands.iter().map(each).collect::<Vec<_>>().join(", ")
         }
     }
@@ -142,7 +142,7 @@ mod tests {
             (20.0, LatencyBand::SomeImpact, "some impact (10 to 20 ms)"),
             (20.1, LatencyBand::Impacted, "impacted (above 20 ms)"),
         ] {
-            assert_eq!((data[0].of(ms * 1e6), words(data, ms * 1e6).as_str()), (band, shown), "{ms} ms");
+            assert_eq!((data[0].classify(ms * 1e6), words(data, ms * 1e6).as_str()), (band, shown), "{ms} ms");
         }
     }
 

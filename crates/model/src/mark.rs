@@ -46,7 +46,7 @@ pub enum MarkState {
 
 /// Present state of a marked file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen<'a> {
+pub struct MarkedFileState<'a> {
     /// Its length.
     pub size_bytes: u64,
     /// Its modification time in nanoseconds since 1970.
@@ -57,7 +57,7 @@ pub struct Seen<'a> {
 
 /// Why a mark does not prove that a file holds nobody's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum MarkRejection {
     /// The text is not a mark of a known version.
     NotAMark,
     /// The file was marked by a version that recorded too little.
@@ -75,7 +75,7 @@ pub enum Unfit {
     Changed,
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for MarkRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAMark => f.write_str("its diskspd mark (extended attribute user.diskspd) is not valid"),
@@ -102,30 +102,30 @@ impl Mark {
     /// # Errors
     ///
     /// Why it does not.
-    pub fn fitting(value: &[u8], seen: Seen<'_>) -> Result<Self, Unfit> {
-        let text = std::str::from_utf8(value).map_err(|_| Unfit::NotAMark)?;
+    pub fn fitting(value: &[u8], seen: MarkedFileState<'_>) -> Result<Self, MarkRejection> {
+        let text = std::str::from_utf8(value).map_err(|_| MarkRejection::NotAMark)?;
         if text.starts_with("v1 ") {
-            return Err(Unfit::OldVersion);
+            return Err(MarkRejection::OldVersion);
         }
         let mark: Self = text.parse()?;
         if mark.file != seen.file {
-            return Err(Unfit::Copied);
+            return Err(MarkRejection::Copied);
         }
         if mark.state == MarkState::Open {
-            return Err(Unfit::Open);
+            return Err(MarkRejection::Open);
         }
         if mark.size_bytes != seen.size_bytes {
-            return Err(Unfit::Resized { size_bytes: mark.size_bytes });
+            return Err(MarkRejection::Resized { size_bytes: mark.size_bytes });
         }
         if mark.modified_ns != seen.modified_ns {
-            return Err(Unfit::Changed);
+            return Err(MarkRejection::Changed);
         }
         Ok(mark)
     }
 
     /// The mark of a file that was marked as open for several hosts before they use it, if this is that file. Only its
     /// modification time ([`Mark::modified_ns`]) shows if it was written to since then.
-    pub fn open(value: &[u8], seen: Seen<'_>) -> Option<Self> {
+    pub fn open(value: &[u8], seen: MarkedFileState<'_>) -> Option<Self> {
         let mark: Self = std::str::from_utf8(value).ok()?.parse().ok()?;
         let is_it = mark.state == MarkState::Open && mark.file == seen.file && mark.size_bytes == seen.size_bytes;
         is_it.then_some(mark)
@@ -145,13 +145,13 @@ impl fmt::Display for Mark {
 }
 
 impl FromStr for Mark {
-    type Err = Unfit;
+    type Err = MarkRejection;
 
     /// Strict: a text that is not exactly one written by diskspd is foreign.
-    fn from_str(text: &str) -> Result<Self, Unfit> {
+    fn from_str(text: &str) -> Result<Self, MarkRejection> {
         let mut parts = text.split(' ');
         if parts.next() != Some("v2") {
-            return Err(Unfit::NotAMark);
+            return Err(MarkRejection::NotAMark);
         }
         let mut value = |key: &str| {
             let (found, value) = parts.next()?.split_once('=')?;
@@ -174,7 +174,7 @@ impl FromStr for Mark {
                 file: value("file").filter(|file| !file.is_empty())?.to_owned(),
             })
         });
-        mark.filter(|mark| mark.to_string() == text).ok_or(Unfit::NotAMark)
+        mark.filter(|mark| mark.to_string() == text).ok_or(MarkRejection::NotAMark)
     }
 }
 
@@ -226,31 +226,31 @@ mod tests {
             "v2 state=closed fill=ramp size=1 modified=1 file=inode=1",
             "v2 state=closed size=1 fill=ramp modified=9223372036854775808 file=inode=1",
         ] {
-            assert_eq!(text.parse::<Mark>(), Err(Unfit::NotAMark), "{text:?}");
+            assert_eq!(text.parse::<Mark>(), Err(MarkRejection::NotAMark), "{text:?}");
         }
     }
 
     #[test]
     fn a_mark_fits_only_the_file_that_was_marked_and_not_changed_since() {
-        let seen = Seen { size_bytes: 1 << 30, modified_ns: 631_152_000_123, file: FILE };
+        let seen = MarkedFileState { size_bytes: 1 << 30, modified_ns: 631_152_000_123, file: FILE };
         let fitting = |mark: &Mark, seen| Mark::fitting(mark.to_string().as_bytes(), seen);
         assert_eq!(fitting(&mark(), seen), Ok(mark()));
-        let resized = Unfit::Resized { size_bytes: 1 << 30 };
+        let resized = MarkRejection::Resized { size_bytes: 1 << 30 };
         for (other, expected) in [
-            (Seen { size_bytes: 1, ..seen }, resized),
-            (Seen { modified_ns: 631_152_000_124, ..seen }, Unfit::Changed),
-            (Seen { file: "inode=13,birth=1763851942.012345678", ..seen }, Unfit::Copied),
+            (MarkedFileState { size_bytes: 1, ..seen }, resized),
+            (MarkedFileState { modified_ns: 631_152_000_124, ..seen }, MarkRejection::Changed),
+            (MarkedFileState { file: "inode=13,birth=1763851942.012345678", ..seen }, MarkRejection::Copied),
         ] {
             assert_eq!(fitting(&mark(), other), Err(expected));
         }
-        assert_eq!(fitting(&Mark { state: MarkState::Open, ..mark() }, seen), Err(Unfit::Open));
+        assert_eq!(fitting(&Mark { state: MarkState::Open, ..mark() }, seen), Err(MarkRejection::Open));
         let open = Mark { state: MarkState::Open, ..mark() };
         let shared = |mark: &Mark, seen| Mark::open(mark.to_string().as_bytes(), seen);
-        assert_eq!(shared(&open, Seen { modified_ns: 5, ..seen }), Some(open.clone()));
+        assert_eq!(shared(&open, MarkedFileState { modified_ns: 5, ..seen }), Some(open.clone()));
         assert_eq!(shared(&mark(), seen), None, "closed");
-        assert_eq!(shared(&open, Seen { size_bytes: 1, ..seen }), None);
-        assert_eq!(shared(&open, Seen { file: "inode=13,birth=1763851942.012345678", ..seen }), None);
-        assert_eq!(Mark::fitting(b"v1 size=1073741824 fill=ramp", seen), Err(Unfit::OldVersion));
-        assert_eq!(Mark::fitting(b"\xff", seen), Err(Unfit::NotAMark));
+        assert_eq!(shared(&open, MarkedFileState { size_bytes: 1, ..seen }), None);
+        assert_eq!(shared(&open, MarkedFileState { file: "inode=13,birth=1763851942.012345678", ..seen }), None);
+        assert_eq!(Mark::fitting(b"v1 size=1073741824 fill=ramp", seen), Err(MarkRejection::OldVersion));
+        assert_eq!(Mark::fitting(b"\xff", seen), Err(MarkRejection::NotAMark));
     }
 }

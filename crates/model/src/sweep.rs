@@ -310,14 +310,14 @@ impl Sweep {
 impl Sweep {
     /// Complete pairs of the first two points, in the order of their numbers.
     pub fn pairs(&self) -> Vec<(&Headline, &Headline)> {
-        let of = |point: usize, run: u32| {
+        let headline_of_run = |point: usize, run: u32| {
             let is_it = |visit: &&Visit| visit.is_of_point() && (visit.point, visit.run) == (point, run);
             self.visits.iter().find(is_it).and_then(Visit::headline)
         };
         let mut runs: Vec<u32> = self.visits.iter().map(|visit| visit.run).collect();
         runs.sort_unstable();
         runs.dedup();
-        runs.into_iter().filter_map(|run| of(0, run).zip(of(1, run))).collect()
+        runs.into_iter().filter_map(|run| headline_of_run(0, run).zip(headline_of_run(1, run))).collect()
     }
 }
 

@@ -52,7 +52,7 @@ pub struct TargetMedia {
 
 /// How a target differs from the tier that it is expected to be on.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Misplaced {
+pub enum TierMismatch {
     /// Data is on other media: percent of its bytes, as far as that is known.
     Other(Option<f64>),
     /// It is unknown which media hold some of the data.
@@ -84,17 +84,17 @@ impl TargetMedia {
     }
 
     /// How it differs from a tier; `None` = all of it is there.
-    pub fn misplaced(&self, tier: Tier) -> Option<Misplaced> {
+    pub fn misplaced(&self, tier: Tier) -> Option<TierMismatch> {
         let is_other = |media: &MediaType| !media.is_opaque() && !tier.accepts(*media);
         let mut media = self.bytes.keys();
         let is_wrong = if self.is_placed { media.any(is_other) } else { !self.bytes.is_empty() && media.all(is_other) };
         if is_wrong {
             let all: u64 = self.bytes.values().sum();
             let other: u64 = self.bytes.iter().filter(|(media, _)| is_other(media)).map(|(_, bytes)| bytes).sum();
-            return Some(Misplaced::Other((all > 0).then(|| other as f64 / all as f64 * 100.0)));
+            return Some(TierMismatch::Other((all > 0).then(|| other as f64 / all as f64 * 100.0)));
         }
         let is_known = self.bytes.keys().all(|media| tier.accepts(*media)) && self.unknown.is_empty();
-        (self.bytes.is_empty() || !is_known).then_some(Misplaced::Unknown)
+        (self.bytes.is_empty() || !is_known).then_some(TierMismatch::Unknown)
     }
 
     /// `2GiB on nvme, 2GiB on hdd`
@@ -134,22 +134,22 @@ mod tests {
     #[test]
     fn bytes_on_other_media_are_misplaced() {
         let both = on(&[(MediaType::Nvme, 3 << 20), (MediaType::Hdd, 1 << 20)], &[]);
-        assert_eq!(both.misplaced(Tier::Nvme), Some(Misplaced::Other(Some(25.0))));
-        assert_eq!(both.misplaced(Tier::Hdd), Some(Misplaced::Other(Some(75.0))));
+        assert_eq!(both.misplaced(Tier::Nvme), Some(TierMismatch::Other(Some(25.0))));
+        assert_eq!(both.misplaced(Tier::Hdd), Some(TierMismatch::Other(Some(75.0))));
         assert_eq!(both.words(), "3MiB on nvme, 1MiB on hdd");
         let flash = on(&[(MediaType::Nvme, 1), (MediaType::Ssd, 1)], &[]);
         assert_eq!(flash.misplaced(Tier::Ssd), None, "NVMe is flash");
-        assert_eq!(flash.misplaced(Tier::Nvme), Some(Misplaced::Other(Some(50.0))));
+        assert_eq!(flash.misplaced(Tier::Nvme), Some(TierMismatch::Other(Some(50.0))));
     }
 
     #[test]
     fn media_that_nothing_reports_are_unknown() {
-        assert_eq!(on(&[(MediaType::Virtual, 1)], &[]).misplaced(Tier::Ssd), Some(Misplaced::Unknown));
+        assert_eq!(on(&[(MediaType::Virtual, 1)], &[]).misplaced(Tier::Ssd), Some(TierMismatch::Unknown));
         let cached = on(&[(MediaType::Hdd, 1 << 20)], &["its cache may hold copies"]);
-        assert_eq!(cached.misplaced(Tier::Hdd), Some(Misplaced::Unknown));
-        assert_eq!(cached.misplaced(Tier::Nvme), Some(Misplaced::Other(Some(100.0))));
+        assert_eq!(cached.misplaced(Tier::Hdd), Some(TierMismatch::Unknown));
+        assert_eq!(cached.misplaced(Tier::Nvme), Some(TierMismatch::Other(Some(100.0))));
         assert_eq!(cached.words(), "1MiB on hdd, unknown (its cache may hold copies)");
-        assert_eq!(TargetMedia::default().misplaced(Tier::Hdd), Some(Misplaced::Unknown));
+        assert_eq!(TargetMedia::default().misplaced(Tier::Hdd), Some(TierMismatch::Unknown));
         assert_eq!(TargetMedia::default().words(), "on unknown storage");
     }
 
@@ -167,11 +167,11 @@ mod tests {
             TargetMedia::new(Some(&environment), Some(&Placement::default()))
         };
         assert_eq!(on(vec![disk(true), disk(true)]).misplaced(Tier::Hdd), None);
-        assert_eq!(on(vec![disk(true), disk(true)]).misplaced(Tier::Ssd), Some(Misplaced::Other(None)));
-        assert_eq!(on(vec![disk(true), disk(false)]).misplaced(Tier::Hdd), Some(Misplaced::Unknown));
-        assert_eq!(on(vec![disk(true), disk(false)]).misplaced(Tier::Nvme), Some(Misplaced::Other(None)));
+        assert_eq!(on(vec![disk(true), disk(true)]).misplaced(Tier::Ssd), Some(TierMismatch::Other(None)));
+        assert_eq!(on(vec![disk(true), disk(false)]).misplaced(Tier::Hdd), Some(TierMismatch::Unknown));
+        assert_eq!(on(vec![disk(true), disk(false)]).misplaced(Tier::Nvme), Some(TierMismatch::Other(None)));
         assert_eq!(on(vec![disk(true)]).words(), "on hdd");
         let memory = TargetEnvironment { backing: Backing::Memory, ..TargetEnvironment::default() };
-        assert_eq!(TargetMedia::new(Some(&memory), None).misplaced(Tier::Ssd), Some(Misplaced::Other(None)));
+        assert_eq!(TargetMedia::new(Some(&memory), None).misplaced(Tier::Ssd), Some(TierMismatch::Other(None)));
     }
 }

@@ -301,7 +301,7 @@ impl<'a> Drawing<'a> {
     /// The index of the name of a series among the texts of its layer.
     pub(super) fn name_of(&self, series: usize) -> Option<usize> {
         let name = self.names.get(series).copied().flatten()?;
-        self.labels.of(Layer::Names).position(|(index, _)| index == name)
+        self.labels.in_layer(Layer::Names).position(|(index, _)| index == name)
     }
 
     /// The position of a value of the horizontal axis, in pixels.
@@ -352,7 +352,7 @@ impl<'a> Drawing<'a> {
             .set_label_area_size(LabelAreaPosition::Bottom, height.cast_signed() - self.plane.bottom)
             .margin_top(self.plane.top)
             .margin_right(width.cast_signed() - self.plane.right);
-        let mut context = builder.build_cartesian_2d(Ruler::of(&self.chart.x), Ruler::of(&self.chart.y))?;
+        let mut context = builder.build_cartesian_2d(Ruler::new(&self.chart.x), Ruler::new(&self.chart.y))?;
         match layer {
             Layer::AcrossAxis => self.across_axis(area)?,
             Layer::UpAxis => self.up_axis(area)?,
@@ -368,7 +368,7 @@ impl<'a> Drawing<'a> {
             }
             Layer::Units | Layer::Title => {}
         }
-        self.labels.of(layer).try_for_each(|(_, label)| self.label(area, label))
+        self.labels.in_layer(layer).try_for_each(|(_, label)| self.label(area, label))
     }
 
     /// The only function that writes a text.

@@ -123,7 +123,7 @@ impl Labels {
     }
 
     /// The labels of a layer, in the order of drawing.
-    pub(super) fn of(&self, layer: Layer) -> impl Iterator<Item = (usize, &Label)> {
+    pub(super) fn in_layer(&self, layer: Layer) -> impl Iterator<Item = (usize, &Label)> {
         self.placed.iter().enumerate().filter(move |(_, label)| label.layer == layer)
     }
 }

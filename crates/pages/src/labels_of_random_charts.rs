@@ -138,14 +138,14 @@ fn value(axis: &Axis, share: f64) -> f64 {
 }
 
 /// A series: its name, its kind, and the shares of both axes of its points; half of them end or peak where others do.
-type Drawn = (String, u8, Vec<(f64, f64)>);
+type RandomSeries = (String, u8, Vec<(f64, f64)>);
 
-fn drawn() -> impl Strategy<Value = Drawn> {
+fn drawn() -> impl Strategy<Value = RandomSeries> {
     let share = || prop_oneof![Just(0.0), Just(1.0), 0.49..0.51f64, 0.0..1.0f64];
     (prop_oneof![9 => name(), 1 => Just(String::new())], 0..7u8, prop::collection::vec((share(), share()), 1..6))
 }
 
-fn series((x, y): (&Axis, &Axis), (name, kind, shares): Drawn) -> Series {
+fn series((x, y): (&Axis, &Axis), (name, kind, shares): RandomSeries) -> Series {
     let points: Vec<(f64, f64)> = shares.iter().map(|(a, b)| (value(x, *a), value(y, *b))).collect();
     let cells = |step: f64| {
         let cell = |(a, b): &(f64, f64)| Cell {

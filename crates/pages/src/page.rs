@@ -15,7 +15,7 @@ pub(super) struct Page {
     method: String,
     load: String,
     subtitle: String,
-    lead: Vec<Shown>,
+    lead: Vec<PageBlock>,
     /// The chart below the figures, for the whole width.
     hero: Option<Hero>,
     before_use: Vec<Block>,
@@ -38,7 +38,7 @@ impl Page {
         let mut sections = sections.into_iter().map(PageSection::new).collect::<io::Result<Vec<_>>>()?;
         sections.retain(|section| !section.blocks.is_empty());
         let contents = contents(&mut sections);
-        let mut lead = lead.into_iter().map(Shown::new).collect::<io::Result<Vec<_>>>()?;
+        let mut lead = lead.into_iter().map(PageBlock::new).collect::<io::Result<Vec<_>>>()?;
         name_tables(&mut lead, &mut sections);
         Ok(Self {
             title,
@@ -66,12 +66,12 @@ struct PageSection {
     is_part: bool,
     /// Target of links to it; empty without a heading.
     id: String,
-    blocks: Vec<Shown>,
+    blocks: Vec<PageBlock>,
 }
 
 impl PageSection {
     fn new(Section { heading, time, is_part, blocks, .. }: Section) -> io::Result<Self> {
-        let blocks = blocks.into_iter().map(Shown::new).collect::<io::Result<_>>()?;
+        let blocks = blocks.into_iter().map(PageBlock::new).collect::<io::Result<_>>()?;
         Ok(Self { heading, time, is_part, id: String::new(), blocks })
     }
 }
@@ -79,13 +79,13 @@ impl PageSection {
 /// A block with the data that only pages have.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Shown {
+enum PageBlock {
     Charts { kind: &'static str, charts: Vec<Picture> },
-    Table(Named),
+    Table(NamedTable),
     Other(Block),
 }
 
-impl Shown {
+impl PageBlock {
     fn new(block: Block) -> io::Result<Self> {
         Ok(match block {
             Block::Charts { charts } => {
@@ -93,7 +93,7 @@ impl Shown {
             }
             Block::Table(table) => {
                 let is_stacked = is_of_named_rows_and_wide(&table);
-                Self::Table(Named { kind: "table", table, name: String::new(), is_stacked })
+                Self::Table(NamedTable { kind: "table", table, name: String::new(), is_stacked })
             }
             other => Self::Other(other),
         })
@@ -102,7 +102,7 @@ impl Shown {
 
 /// A table with its name.
 #[derive(Debug, Serialize)]
-struct Named {
+struct NamedTable {
     kind: &'static str,
     #[serde(flatten)]
     table: Table,
@@ -170,7 +170,7 @@ fn contents(sections: &mut [PageSection]) -> Vec<Entry> {
 
 /// Names tables, with the name of their part if several share a heading: a scrollable area is a landmark, and landmarks
 /// must have distinct names.
-fn name_tables(lead: &mut [Shown], sections: &mut [PageSection]) {
+fn name_tables(lead: &mut [PageBlock], sections: &mut [PageSection]) {
     let mut known = BTreeSet::new();
     let mut whole = String::new();
     let of_sections = sections
@@ -181,7 +181,7 @@ fn name_tables(lead: &mut [Shown], sections: &mut [PageSection]) {
             whole.clone_from(heading);
         }
         for block in blocks {
-            let Shown::Table(Named { table, name: shown, .. }) = block else { continue };
+            let PageBlock::Table(NamedTable { table, name: shown, .. }) = block else { continue };
             let name = if table.heading.is_empty() { table.label.to_owned() } else { table.heading.clone() };
             let in_whole = [name.clone(), format!("{name}, {whole}")].into_iter();
             let numbered = (2..).map(|number| format!("{name}, {whole}, {number}"));
@@ -258,7 +258,7 @@ mod tests {
             part("Tables"),
         ]);
         let names = page.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
-            Shown::Table(table) => Some(table.name.as_str()),
+            PageBlock::Table(table) => Some(table.name.as_str()),
             _ => None,
         });
         let names: Vec<&str> = names.collect();
@@ -277,7 +277,7 @@ mod tests {
         ] {
             let page = page(vec![Section::new("", vec![Block::Table(Table { columns, ..Table::default() })])]);
             let found = page.sections.iter().flat_map(|section| &section.blocks).any(|block| match block {
-                Shown::Table(table) => table.is_stacked,
+                PageBlock::Table(table) => table.is_stacked,
                 _ => false,
             });
             assert_eq!(found, expected);

@@ -10,7 +10,7 @@ pub(super) struct Ruler {
 }
 
 impl Ruler {
-    pub(super) fn of(axis: &Axis) -> Self {
+    pub(super) fn new(axis: &Axis) -> Self {
         Self { ends: axis.ends() }
     }
 }

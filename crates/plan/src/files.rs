@@ -92,7 +92,7 @@ enum FileKey {
 
 /// A file as requested by `-c` or `--append`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedFile {
     pub(crate) size_bytes: u64,
     pub(crate) fill: Fill,
     pub(crate) blocks: Blocks,
@@ -103,7 +103,7 @@ pub(crate) struct Wanted {
 /// The option for files that threads append to.
 const APPEND: &str = "--append";
 
-impl Wanted {
+impl RequestedFile {
     /// Written from start to end (`-c`).
     pub(crate) const fn whole(size_bytes: u64, fill: Fill) -> Self {
         Self { size_bytes, fill, blocks: Blocks::Written, option: "-c" }
@@ -129,8 +129,8 @@ impl Wanted {
 
 /// A file that an entry of the plan makes or reuses.
 #[derive(Clone, Copy, Debug)]
-struct Made {
-    wanted: Wanted,
+struct PlannedFile {
+    wanted: RequestedFile,
     /// True if a test has written other content to it since.
     is_mixed: bool,
     /// True if it is reused, and not written from start to end.
@@ -139,7 +139,7 @@ struct Made {
 
 /// The state of a target when threads open it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct TargetState {
     pub(crate) size_bytes: u64,
     pub(crate) expect: Expected,
     pub(crate) direct_io: DirectIo,
@@ -155,13 +155,13 @@ pub(crate) struct Files<'a> {
     facts: &'a Facts,
     targets: ByPath<'a, TargetFacts>,
     choices: &'a Choices,
-    made: BTreeMap<FileKey, Made>,
+    made: BTreeMap<FileKey, PlannedFile>,
     precreated: BTreeSet<PathBuf>,
     space: Space,
 }
 
-impl Made {
-    const fn new(wanted: Wanted, is_reused: bool) -> Self {
+impl PlannedFile {
+    const fn new(wanted: RequestedFile, is_reused: bool) -> Self {
         Self { wanted, is_mixed: false, is_reused }
     }
 }
@@ -215,7 +215,7 @@ impl<'a> Files<'a> {
     }
 
     /// The effect of `-c` on this path. `None` = refused.
-    pub(crate) fn create(&mut self, path: &Path, wanted: Wanted, findings: &mut Findings) -> Option<Preparation> {
+    pub(crate) fn create(&mut self, path: &Path, wanted: RequestedFile, findings: &mut Findings) -> Option<Preparation> {
         if self.precreated.contains(path) {
             return Some(Preparation::MadeBefore);
         }
@@ -256,13 +256,13 @@ impl<'a> Files<'a> {
         &mut self,
         path: &Path,
         target: &TargetFacts,
-        wanted: Wanted,
+        wanted: RequestedFile,
         findings: &mut Findings,
     ) -> Option<Preparation> {
         let name = words::path(path, target);
         let key = file_key(path, target)?;
         let is_there = self.choices.shared.stage == SharedStage::Uses;
-        let Wanted { size_bytes, .. } = wanted;
+        let RequestedFile { size_bytes, .. } = wanted;
         match &target.kind {
             TargetKind::Regular(file) if is_there || is_good(file, wanted, self.choices.reuse) => {
                 let is_it = matches!(&file.origin, Origin::Ours { size_bytes: made, .. } if *made == size_bytes);
@@ -277,11 +277,11 @@ impl<'a> Files<'a> {
                     );
                     return None;
                 }
-                self.made.insert(key, Made::new(wanted, true));
+                self.made.insert(key, PlannedFile::new(wanted, true));
                 Some(Preparation::Reuse { path: path.to_owned() })
             }
             TargetKind::Regular(file) => {
-                self.made.insert(key, Made::new(wanted, false));
+                self.made.insert(key, PlannedFile::new(wanted, false));
                 let touch = Touch::Replace(wanted.option);
                 let may = guard::may_touch(&name, path, file, touch, self.choices.overwrite, findings);
                 may.then_some(Preparation::MadeBefore)
@@ -294,7 +294,7 @@ impl<'a> Files<'a> {
                 None
             }
             _ => {
-                self.made.insert(key, Made::new(wanted, false));
+                self.made.insert(key, PlannedFile::new(wanted, false));
                 Some(Preparation::MadeBefore)
             }
         }
@@ -306,7 +306,7 @@ impl<'a> Files<'a> {
         path: &Path,
         target: &TargetFacts,
         missing: &MissingFacts,
-        wanted: Wanted,
+        wanted: RequestedFile,
         findings: &mut Findings,
     ) -> Option<Preparation> {
         let key = new_key(path, target);
@@ -314,7 +314,7 @@ impl<'a> Files<'a> {
             return Some(Preparation::MadeBefore);
         }
         // Known from here on, even if refused: later uses do not report it as missing.
-        self.made.insert(key, Made::new(wanted, false));
+        self.made.insert(key, PlannedFile::new(wanted, false));
         let name = words::path(path, target);
         if !guard::may_make(&name, path, missing, findings) {
             return None;
@@ -344,7 +344,7 @@ impl<'a> Files<'a> {
         path: &Path,
         target: &TargetFacts,
         file: &RegularFacts,
-        wanted: Wanted,
+        wanted: RequestedFile,
         findings: &mut Findings,
     ) -> Option<Preparation> {
         let key = FileKey::Existing(file.identity);
@@ -353,10 +353,10 @@ impl<'a> Files<'a> {
         }
         let is_first = !self.made.contains_key(&key);
         if is_first && wanted.blocks == Blocks::Written && is_good(file, wanted, self.choices.reuse) {
-            self.made.insert(key, Made::new(wanted, true));
+            self.made.insert(key, PlannedFile::new(wanted, true));
             return Some(Preparation::Reuse { path: path.to_owned() });
         }
-        self.made.insert(key, Made::new(wanted, false));
+        self.made.insert(key, PlannedFile::new(wanted, false));
         let name = words::path(path, target);
         if !guard::may_touch(&name, path, file, Touch::Replace(wanted.option), self.choices.overwrite, findings) {
             return None;
@@ -373,7 +373,7 @@ impl<'a> Files<'a> {
         }))
     }
 
-    fn is_made(&self, key: &FileKey, wanted: Wanted) -> bool {
+    fn is_made(&self, key: &FileKey, wanted: RequestedFile) -> bool {
         self.made.get(key).is_some_and(|made| made.wanted.is_as_good_as(wanted) && !made.is_mixed)
     }
 
@@ -393,7 +393,7 @@ impl<'a> Files<'a> {
         change: Option<Operation>,
         max_offset_bytes: u64,
         findings: &mut Findings,
-    ) -> Option<Standing> {
+    ) -> Option<TargetState> {
         let target = self.target(path, findings)?;
         let name = words::path(path, target);
         let standing = match &target.kind {
@@ -411,7 +411,7 @@ impl<'a> Files<'a> {
                 if !device_guard::may_use(&name, path, device, change, &self.choices.destroy, findings) {
                     return None;
                 }
-                Standing {
+                TargetState {
                     size_bytes: device.size_bytes,
                     expect: Expected::Block {
                         device: device.device,
@@ -449,7 +449,7 @@ impl<'a> Files<'a> {
         file: &RegularFacts,
         change: Option<Operation>,
         findings: &mut Findings,
-    ) -> Option<Standing> {
+    ) -> Option<TargetState> {
         let made = self.made.get(&FileKey::Existing(file.identity));
         // A file that the plan rewrites was checked when that was decided.
         let is_judged = made.is_some_and(|made| !made.is_reused);
@@ -460,7 +460,7 @@ impl<'a> Files<'a> {
         }
         Some(match made {
             Some(made) => made_standing(made, Expected::File(file.stamp()), file.direct_io, &file.file_system.name),
-            None => Standing {
+            None => TargetState {
                 size_bytes: file.size_bytes,
                 expect: Expected::File(file.stamp()),
                 direct_io: file.direct_io,
@@ -472,8 +472,8 @@ impl<'a> Files<'a> {
 }
 
 /// A rewritten file keeps its identity, so that its other names still refer to it.
-fn made_standing(made: &Made, expect: Expected, direct_io: DirectIo, file_system: &str) -> Standing {
-    Standing {
+fn made_standing(made: &PlannedFile, expect: Expected, direct_io: DirectIo, file_system: &str) -> TargetState {
+    TargetState {
         size_bytes: made.wanted.size_bytes,
         expect,
         direct_io,
@@ -488,8 +488,8 @@ fn character(
     writes: bool,
     size_bytes: u64,
     findings: &mut Findings,
-) -> Option<Standing> {
-    guard::may_use_character(name, device, writes, size_bytes, findings).then(|| Standing {
+) -> Option<TargetState> {
+    guard::may_use_character(name, device, writes, size_bytes, findings).then(|| TargetState {
         size_bytes,
         expect: Expected::Character,
         direct_io: DirectIo::Unsupported,
@@ -499,8 +499,8 @@ fn character(
 }
 
 /// True if the file need not be rewritten.
-fn is_good(file: &RegularFacts, wanted: Wanted, reuse: Reuse) -> bool {
-    let Wanted { size_bytes, fill, .. } = wanted;
+fn is_good(file: &RegularFacts, wanted: RequestedFile, reuse: Reuse) -> bool {
+    let RequestedFile { size_bytes, fill, .. } = wanted;
     let is_content_good = match reuse {
         Reuse::Nothing => false,
         Reuse::AsMade => file.origin == Origin::Ours { size_bytes, fill },

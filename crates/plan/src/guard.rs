@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(findings.notes(), [note]);
     }
 
-    fn made(path: &str, place: &MissingFacts) -> Vec<RefusalKind> {
+    fn refusal_kinds(path: &str, place: &MissingFacts) -> Vec<RefusalKind> {
         let mut findings = Findings::default();
         let allowed = may_make("'a'", Path::new(path), place, &mut findings);
         assert_eq!(allowed, findings.refusals().is_empty());
@@ -295,14 +295,14 @@ mod tests {
         let plain = FileSystem::default();
         let read_only = FileSystem { read_only: true, ..plain.clone() };
         let pseudo = FileSystem { is_pseudo: true, ..plain.clone() };
-        assert_eq!(made("a", &place(plain.clone(), true)), []);
-        assert_eq!(made("/x/y/a", &place(plain.clone(), false)), []);
-        assert_eq!(made("x/y/a", &place(plain.clone(), false)), [RefusalKind::Impossible]);
-        assert_eq!(made("a", &place(read_only.clone(), true)), [RefusalKind::Impossible]);
-        assert_eq!(made("x/a", &place(read_only, false)).len(), 2);
-        assert_eq!(made("/proc/a", &place(pseudo, true)), [RefusalKind::Invalid]);
+        assert_eq!(refusal_kinds("a", &place(plain.clone(), true)), []);
+        assert_eq!(refusal_kinds("/x/y/a", &place(plain.clone(), false)), []);
+        assert_eq!(refusal_kinds("x/y/a", &place(plain.clone(), false)), [RefusalKind::Impossible]);
+        assert_eq!(refusal_kinds("a", &place(read_only.clone(), true)), [RefusalKind::Impossible]);
+        assert_eq!(refusal_kinds("x/a", &place(read_only, false)).len(), 2);
+        assert_eq!(refusal_kinds("/proc/a", &place(pseudo, true)), [RefusalKind::Invalid]);
         let not_writable = Some("Permission denied".to_owned());
-        assert_eq!(made("a", &MissingFacts { not_writable, ..place(plain, true) }), [RefusalKind::Impossible]);
+        assert_eq!(refusal_kinds("a", &MissingFacts { not_writable, ..place(plain, true) }), [RefusalKind::Impossible]);
     }
 
     #[test]

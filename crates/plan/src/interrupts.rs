@@ -100,11 +100,11 @@ mod tests {
         assert_eq!(on(|span| span.affinity.traversal = Some(Traversal::CoreAware)), [Some(0), Some(1)]);
         assert_eq!(on(|span| span.affinity.disabled = true), [None, None]);
         // The default as written in profiles.
-        let said = |span: &mut TimeSpan| {
+        let choose_cpus = |span: &mut TimeSpan| {
             span.affinity.traversal = Some(Traversal::Cpu);
             span.affinity.efficiency = Some(EfficiencyOrder::PerformanceFirst);
         };
-        assert_eq!(on(said), [Some(2), Some(0)]);
+        assert_eq!(on(choose_cpus), [Some(2), Some(0)]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Mechanisms that not every target, file system or CPU supports.
 
-use crate::files::Standing;
+use crate::files::TargetState;
 use crate::findings::{Findings, RefusalKind};
 use model::facts::{SystemFacts, TargetKind};
 use model::note::Note;
@@ -14,7 +14,7 @@ use std::path::Path;
 const NETWORK_FILE_SYSTEMS: [&str; 8] = ["nfs", "nfs4", "cifs", "smb2", "smb3", "ceph", "9p", "afs"];
 
 /// False after a refusal.
-pub(crate) fn check(target: &Target, standing: &Standing, system: &SystemFacts, findings: &mut Findings) -> bool {
+pub(crate) fn check(target: &Target, standing: &TargetState, system: &SystemFacts, findings: &mut Findings) -> bool {
     let name = target.path.display();
     let mut sound = true;
     let mut refuse = |message: String| {
@@ -66,7 +66,7 @@ const WITHOUT_ZERO_RANGE: [&str; 3] = ["tmpfs", "gfs2", "ceph"];
 /// False, with a refusal, if a target does not support the discards or write-zeroes of the load.
 pub(crate) fn may_change_without_data(
     target: &Target,
-    standing: &Standing,
+    standing: &TargetState,
     kind: Option<&TargetKind>,
     findings: &mut Findings,
 ) -> bool {
@@ -99,7 +99,7 @@ pub(crate) fn may_change_without_data(
 /// False, with a refusal, if the kernel or the target's file system does not support flags of its reads and writes.
 pub(crate) fn may_set_flags(
     target: &Target,
-    standing: &Standing,
+    standing: &TargetState,
     refused: RwFlags,
     system: &SystemFacts,
     findings: &mut Findings,
@@ -143,8 +143,8 @@ mod tests {
     use model::facts::{BlockFacts, DirectIo, FileStamp};
     use model::plan::{Plan, Preparation};
 
-    fn standing(place: &str) -> Standing {
-        Standing {
+    fn standing(place: &str) -> TargetState {
+        TargetState {
             size_bytes: 1 << 20,
             expect: Expected::File(FileStamp::default()),
             direct_io: DirectIo::Unknown,
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    fn refusals(target: &Target, standing: &Standing, write_back: bool) -> Vec<String> {
+    fn refusals(target: &Target, standing: &TargetState, write_back: bool) -> Vec<String> {
         let mut findings = Findings::default();
         let system = SystemFacts { cache_line_write_back: write_back, ..SystemFacts::default() };
         let sound = check(target, standing, &system, &mut findings);
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn only_files_are_mapped() {
         let target = Target { memory_mapped: true, ..Target::new("d") };
-        let device = Standing {
+        let device = TargetState {
             expect: Expected::Block { device: 1, disk_sequence: None, backing: None, below: Vec::new() },
             ..standing("this block device")
         };

@@ -111,20 +111,20 @@ mod tests {
     #[test]
     fn both_units_of_a_rate_are_exact() {
         let time_span = TimeSpan::default();
-        let of = |throughput, block| pace(&time_span, &target(throughput, block), ALONE);
+        let pace_of = |throughput, block| pace(&time_span, &target(throughput, block), ALONE);
         // 80 bytes per millisecond at 4 KiB: 80,000 / 4096 = 19.53 I/Os per second.
-        assert_eq!(ios_in(of(Throughput::BytesPerMs(80), 4096), 10_000), 195);
+        assert_eq!(ios_in(pace_of(Throughput::BytesPerMs(80), 4096), 10_000), 195);
         // 10 I/Os per second, where DiskSpd's 1310 bytes per millisecond give 9.99 at 128 KiB.
-        assert_eq!(ios_in(of(Throughput::Iops(10), 131_072), 1_000_000), 10_000);
+        assert_eq!(ios_in(pace_of(Throughput::Iops(10), 131_072), 1_000_000), 10_000);
         // 1 I/O per second of 512 bytes is unlimited in DiskSpd.
-        assert_eq!(ios_in(of(Throughput::Iops(1), 512), 5_000), 5);
+        assert_eq!(ios_in(pace_of(Throughput::Iops(1), 512), 5_000), 5);
         // 100,000 I/Os per second at 64 KiB wraps in DiskSpd.
-        assert_eq!(ios_in(of(Throughput::Iops(100_000), 65_536), 1_000), 100_000);
+        assert_eq!(ios_in(pace_of(Throughput::Iops(100_000), 65_536), 1_000), 100_000);
         assert_eq!(
-            of(Throughput::Iops(3), 512),
+            pace_of(Throughput::Iops(3), 512),
             Pace::Throughput { interval_numerator: 1_000_000_000, interval_denominator: 3 }
         );
-        assert_eq!(of(Throughput::BytesPerMs(0), 512), Pace::Unlimited);
+        assert_eq!(pace_of(Throughput::BytesPerMs(0), 512), Pace::Unlimited);
     }
 
     #[test]
@@ -172,17 +172,17 @@ mod tests {
     #[test]
     fn rates_that_vary_do_so_in_the_measured_time() {
         let span = TimeSpan { warm_up_s: 3, duration_s: 20, ..TimeSpan::default() };
-        let of = |rate: &str, process: &str| {
+        let pace_of = |rate: &str, process: &str| {
             let (rate_iops, rate_process) = (OfferedRate::parse(rate).ok(), RateProcess::parse(process).ok());
             let span = TimeSpan { rate_iops, rate_process, ..span.clone() };
             pace(&span, &target(Throughput::Unlimited, 512), Share { row: 1, rows: 3 })
         };
         let (before_ns, over_ns) = (3 * NS_PER_S, 20 * NS_PER_S);
         let curve = RateCurve::Ramp { from_iops: 10, to_iops: 50, before_ns, over_ns };
-        assert_eq!(of("10..50", "constant"), Pace::Varying { curve, first: 2, every: 3, is_poisson: false });
-        assert_eq!(of("10..50", "poisson"), Pace::Varying { curve, first: 2, every: 3, is_poisson: true });
+        assert_eq!(pace_of("10..50", "constant"), Pace::Varying { curve, first: 2, every: 3, is_poisson: false });
+        assert_eq!(pace_of("10..50", "poisson"), Pace::Varying { curve, first: 2, every: 3, is_poisson: true });
         let Ok(RateProcess::Bursts(bursts)) = RateProcess::parse("bursts:1s,2s,2") else { panic!("bursts") };
         let curve = RateCurve::Bursts { iops: 7, bursts, before_ns };
-        assert_eq!(of("7", "bursts:1s,2s,2"), Pace::Varying { curve, first: 2, every: 3, is_poisson: false });
+        assert_eq!(pace_of("7", "bursts:1s,2s,2"), Pace::Varying { curve, first: 2, every: 3, is_poisson: false });
     }
 }

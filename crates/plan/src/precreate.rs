@@ -1,7 +1,7 @@
 //! XML `PrecreateFiles`: files created before the first timespan.
 
 use crate::content;
-use crate::files::{Files, Wanted};
+use crate::files::{Files, RequestedFile};
 use crate::findings::Findings;
 use model::facts::Fill;
 use model::plan::Preparation;
@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The requests of all targets of one path for its creation.
 #[derive(Debug, Default)]
-struct Wishes {
+struct CreationRequests {
     /// Creation sizes; 0 = none requested.
     sizes: Vec<u64>,
     /// `-Z` of each target, created or not.
@@ -26,7 +26,7 @@ struct Wishes {
 pub(crate) fn plan(profile: &Profile, files: &mut Files, findings: &mut Findings) -> Vec<Preparation> {
     let Some(mode) = profile.precreate_files else { return Vec::new() };
     // Keyed by bytes: files are created in this order.
-    let mut paths: BTreeMap<&OsStr, Wishes> = BTreeMap::new();
+    let mut paths: BTreeMap<&OsStr, CreationRequests> = BTreeMap::new();
     for time_span in &profile.time_spans {
         for target in &time_span.targets {
             let wishes = paths.entry(target.path.as_os_str()).or_default();
@@ -49,7 +49,7 @@ pub(crate) fn plan(profile: &Profile, files: &mut Files, findings: &mut Findings
 }
 
 /// The size and fill of a path that is created in advance.
-fn agreed(mode: PrecreateFiles, wishes: &Wishes) -> Option<Wanted> {
+fn agreed(mode: PrecreateFiles, wishes: &CreationRequests) -> Option<RequestedFile> {
     let largest = *wishes.sizes.iter().max()?;
     let fill = *wishes.fills.first()?;
     let is_constant = match mode {
@@ -57,7 +57,7 @@ fn agreed(mode: PrecreateFiles, wishes: &Wishes) -> Option<Wanted> {
         PrecreateFiles::OnlyConstantSizes => all_equal(&wishes.sizes),
         PrecreateFiles::OnlyConstantOrZeroSizes => wishes.sizes.iter().all(|&size| size == 0 || size == largest),
     };
-    (is_constant && all_equal(&wishes.zeros) && all_equal(&wishes.fills)).then(|| Wanted::whole(largest, fill))
+    (is_constant && all_equal(&wishes.zeros) && all_equal(&wishes.fills)).then(|| RequestedFile::whole(largest, fill))
 }
 
 fn all_equal<T: PartialEq>(values: &[T]) -> bool {
@@ -90,7 +90,7 @@ mod tests {
         Profile { time_spans: spans.into(), precreate_files: Some(mode), ..Profile::default() }
     }
 
-    fn made(mode: PrecreateFiles) -> Vec<(String, u64)> {
+    fn planned_files(mode: PrecreateFiles) -> Vec<(String, u64)> {
         let profile = profile(mode);
         let facts = fixture::facts(["f1", "f2", "f3", "f4", "f5"].map(|path| (path, fixture::missing())));
         let choices = Choices::default();
@@ -106,15 +106,15 @@ mod tests {
     #[test]
     fn each_mode_makes_the_files_it_names() {
         let named = |list: &[(&str, u64)]| list.iter().map(|&(name, size)| (name.to_owned(), size)).collect::<Vec<_>>();
-        assert_eq!(made(PrecreateFiles::UseMaxSize), named(&[("f1", 150), ("f2", 200), ("f4", 300)]));
-        assert_eq!(made(PrecreateFiles::OnlyConstantSizes), named(&[("f4", 300)]));
-        assert_eq!(made(PrecreateFiles::OnlyConstantOrZeroSizes), named(&[("f2", 200), ("f4", 300)]));
+        assert_eq!(planned_files(PrecreateFiles::UseMaxSize), named(&[("f1", 150), ("f2", 200), ("f4", 300)]));
+        assert_eq!(planned_files(PrecreateFiles::OnlyConstantSizes), named(&[("f4", 300)]));
+        assert_eq!(planned_files(PrecreateFiles::OnlyConstantOrZeroSizes), named(&[("f2", 200), ("f4", 300)]));
     }
 
     #[test]
     fn targets_that_differ_in_their_zeros_are_made_in_turn_even_if_one_creates_nothing() {
-        let wishes = |zeros: &[bool]| Wishes { sizes: vec![100, 0], zeros: zeros.to_vec(), fills: vec![Fill::Ramp] };
-        let wanted = Wanted::whole(100, Fill::Ramp);
+        let wishes = |zeros: &[bool]| CreationRequests { sizes: vec![100, 0], zeros: zeros.to_vec(), fills: vec![Fill::Ramp] };
+        let wanted = RequestedFile::whole(100, Fill::Ramp);
         assert_eq!(agreed(PrecreateFiles::UseMaxSize, &wishes(&[false, false])), Some(wanted));
         assert_eq!(agreed(PrecreateFiles::UseMaxSize, &wishes(&[false, true])), None);
     }
@@ -126,7 +126,7 @@ mod tests {
         let choices = Choices::default();
         let mut files = Files::new(&facts, &choices);
         plan(&profile, &mut files, &mut Findings::default());
-        let again = files.create(Path::new("f1"), Wanted::whole(100, Fill::Ramp), &mut Findings::default());
+        let again = files.create(Path::new("f1"), RequestedFile::whole(100, Fill::Ramp), &mut Findings::default());
         assert_eq!(again, Some(Preparation::MadeBefore));
         let standing = files.standing(Path::new("f1"), Some(Operation::Write), 0, &mut Findings::default());
         assert_eq!(standing.map(|standing| standing.size_bytes), Some(150));

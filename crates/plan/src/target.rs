@@ -2,7 +2,7 @@
 
 use crate::alignment;
 use crate::content;
-use crate::files::{Files, Standing, Wanted};
+use crate::files::{Files, TargetState, RequestedFile};
 use crate::findings::{Findings, RefusalKind};
 use crate::layout::{self, Layout};
 use crate::mechanism;
@@ -15,12 +15,12 @@ use model::rw_flags::RwFlags;
 
 /// A target and its layout.
 #[derive(Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedTarget {
     pub(crate) plan: TargetPlan,
     pub(crate) layout: Layout,
 }
 
-impl Planned {
+impl PlannedTarget {
     /// Marks the target as one that other hosts write to, too, if this one writes to it.
     fn shared_run(mut self, run: Option<String>) -> Self {
         self.plan.shared_run = run.filter(|_| self.plan.open.write);
@@ -35,17 +35,17 @@ pub(crate) fn plan_all(
     threads_of: &[Vec<u32>],
     files: &mut Files,
     findings: &mut Findings,
-) -> Option<(Vec<Planned>, usize)> {
+) -> Option<(Vec<PlannedTarget>, usize)> {
     // All creations come first, as in the run: a target may use a file that a later one creates.
-    let created: Vec<Creating> = time_span.targets.iter().map(|t| create(time_span, t, files, findings)).collect();
+    let created: Vec<CreationDecision> = time_span.targets.iter().map(|t| create(time_span, t, files, findings)).collect();
     let mut counters = 0;
     let mut planned = Vec::with_capacity(time_span.targets.len());
     for ((target, creating), threads) in time_span.targets.iter().zip(created).zip(threads_of) {
         note_ignored(target, findings);
         let preparation = match creating {
-            Creating::Refused => continue,
-            Creating::NotAsked => None,
-            Creating::Decided(preparation) => Some(preparation),
+            CreationDecision::Refused => continue,
+            CreationDecision::NotAsked => None,
+            CreationDecision::Decided(preparation) => Some(preparation),
         };
         let Some(standing) = files.standing(&target.path, target.change(), target.max_offset.get(), findings) else {
             continue;
@@ -71,25 +71,25 @@ pub(crate) fn plan_all(
     (planned.len() == time_span.targets.len()).then_some((planned, counters))
 }
 
-enum Creating {
+enum CreationDecision {
     NotAsked,
     Refused,
     Decided(Preparation),
 }
 
-fn create(time_span: &TimeSpan, target: &Target, files: &mut Files, findings: &mut Findings) -> Creating {
+fn create(time_span: &TimeSpan, target: &Target, files: &mut Files, findings: &mut Findings) -> CreationDecision {
     // Streams share a file: it is created once, with the content of the first of them.
     let is_first = |other: &&Target| other.path == target.path && other.create_size == target.create_size;
     let first = target.stream.as_ref().and_then(|_| time_span.targets.iter().find(is_first)).unwrap_or(target);
     let fill = content::fill(time_span, first);
-    let of_option = || target.size_to_create().map(|size| Wanted::whole(size.get(), fill));
-    let Some(wanted) = target.append.map(|append| Wanted::log(append, fill)).or_else(of_option) else {
-        return Creating::NotAsked;
+    let of_option = || target.size_to_create().map(|size| RequestedFile::whole(size.get(), fill));
+    let Some(wanted) = target.append.map(|append| RequestedFile::log(append, fill)).or_else(of_option) else {
+        return CreationDecision::NotAsked;
     };
     if target.append.is_some() && !is_alone(time_span, target, findings) {
-        return Creating::Refused;
+        return CreationDecision::Refused;
     }
-    files.create(&target.path, wanted, findings).map_or(Creating::Refused, Creating::Decided)
+    files.create(&target.path, wanted, findings).map_or(CreationDecision::Refused, CreationDecision::Decided)
 }
 
 /// Refuses a log that other targets use too: its length would differ from their plans.
@@ -106,12 +106,12 @@ fn is_alone(time_span: &TimeSpan, target: &Target, findings: &mut Findings) -> b
 fn plan(
     time_span: &TimeSpan,
     target: &Target,
-    standing: Standing,
+    standing: TargetState,
     preparation: Option<Preparation>,
     threads: &[u32],
     counters: &mut usize,
     findings: &mut Findings,
-) -> Option<Planned> {
+) -> Option<PlannedTarget> {
     let size_bytes = standing.size_bytes;
     let max_offset_bytes = target.max_offset.get();
     if size_bytes < max_offset_bytes {
@@ -156,7 +156,7 @@ fn plan(
     let write_source = content::write_source(target, direct);
     let (path, stream) = (target.path.clone(), target.stream.clone());
     let plan = TargetPlan { path, stream, size_bytes, preparation, expect, open, write_source, shared_run: None };
-    Some(Planned { plan, layout })
+    Some(PlannedTarget { plan, layout })
 }
 
 /// Notes options without effect here.

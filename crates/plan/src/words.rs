@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn lists_read_like_sentences() {
-        let of = |items: &[&str]| list(&items.iter().map(|&item| item.to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&["a"]), "a");
-        assert_eq!(of(&["a", "b"]), "a and b");
-        assert_eq!(of(&["a", "b", "c"]), "a, b and c");
+        let list_of = |items: &[&str]| list(&items.iter().map(|&item| item.to_owned()).collect::<Vec<_>>());
+        assert_eq!(list_of(&["a"]), "a");
+        assert_eq!(list_of(&["a", "b"]), "a and b");
+        assert_eq!(list_of(&["a", "b", "c"]), "a, b and c");
     }
 }

@@ -7,7 +7,7 @@ use crate::findings::{Findings, RefusalKind};
 use crate::near_device::NearDevice;
 use crate::pace::{self, Share};
 use crate::seeds;
-use crate::target::Planned;
+use crate::target::PlannedTarget;
 use model::engine_kind::EngineKind;
 use model::limits::OUTSTANDING_MAX;
 use model::operation::Operation;
@@ -60,7 +60,7 @@ pub(crate) fn assignments(time_span: &TimeSpan) -> ThreadAssignments {
 pub(crate) fn plan(
     time_span: &TimeSpan,
     assignments: &ThreadAssignments,
-    targets: &[Planned],
+    targets: &[PlannedTarget],
     cpus: Option<&[u32]>,
     files: &Files,
     findings: &mut Findings,
@@ -167,7 +167,7 @@ fn worker_target(
     time_span: &TimeSpan,
     thread: u32,
     assignment: ThreadAssignment,
-    planned: &Planned,
+    planned: &PlannedTarget,
     share: Share,
 ) -> WorkerTarget {
     let target = &time_span.targets[assignment.target];

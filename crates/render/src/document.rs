@@ -173,7 +173,7 @@ impl DocumentKind {
     }
 
     /// The kind of a document with this beginning; `None` = not written by this program.
-    pub fn of(head: &[u8]) -> Option<Self> {
+    pub fn detect(head: &[u8]) -> Option<Self> {
         TABLE.iter().find(|row| (row.begins)(head)).map(|row| row.kind)
     }
 }
@@ -327,16 +327,16 @@ mod tests {
             ("# HELP diskspd_result_build_info Always 1\n", DocumentKind::Metrics),
             ("<svg xmlns=\"x\">\n<!-- Made by diskspd report -->\n", DocumentKind::Svg),
         ] {
-            assert_eq!(DocumentKind::of(head.as_bytes()), Some(kind), "{head}");
+            assert_eq!(DocumentKind::detect(head.as_bytes()), Some(kind), "{head}");
         }
-        assert_eq!(DocumentKind::of(format!("{}\n", csv::header()).as_bytes()), Some(DocumentKind::ResultCsv));
+        assert_eq!(DocumentKind::detect(format!("{}\n", csv::header()).as_bytes()), Some(DocumentKind::ResultCsv));
         let runs = format!("{}\n", runs_csv::runs_header());
-        assert_eq!(DocumentKind::of(runs.as_bytes()), Some(DocumentKind::RunsTable));
+        assert_eq!(DocumentKind::detect(runs.as_bytes()), Some(DocumentKind::RunsTable));
         let table = format!("-o,{}\n", sweep_csv::COLUMNS.join(","));
-        assert_eq!(DocumentKind::of(table.as_bytes()), Some(DocumentKind::SweepTable));
+        assert_eq!(DocumentKind::detect(table.as_bytes()), Some(DocumentKind::SweepTable));
         let of_earlier = table.replace("commit_mean_ns,commit_p50_ns,commit_p99_ns,commit_p99_9_ns,", "");
         assert!(of_earlier.len() < table.len());
-        assert_eq!(DocumentKind::of(of_earlier.as_bytes()), Some(DocumentKind::SweepTable));
+        assert_eq!(DocumentKind::detect(of_earlier.as_bytes()), Some(DocumentKind::SweepTable));
     }
 
     #[test]
@@ -363,8 +363,8 @@ mod tests {
             "<svg>\n<title>x</title>",
             "\u{89}PNG\r\n",
         ] {
-            assert_eq!(DocumentKind::of(head.as_bytes()), None, "{head}");
+            assert_eq!(DocumentKind::detect(head.as_bytes()), None, "{head}");
         }
-        assert_eq!(DocumentKind::of(b"\x89PNG\r\n\x1a\n\xff\xff\xff\xfftEXtSoftware"), None);
+        assert_eq!(DocumentKind::detect(b"\x89PNG\r\n\x1a\n\xff\xff\xff\xfftEXtSoftware"), None);
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Decisions {
 
 impl Decisions {
     /// The decisions of the plan, or the expected ones if the run ended before it was planned.
-    pub(crate) fn made(
+    pub(crate) fn from_plan(
         span: &TimeSpan,
         span_result: Option<&TimeSpanResult>,
         system: &SystemFacts,
@@ -43,7 +43,7 @@ impl Decisions {
                 ..expected
             },
             Some(planned) if planned.engines.len() == span.targets.len() => Self {
-                mechanisms: planned.engines.iter().map(|&engine| Mechanism::of(engine)).collect(),
+                mechanisms: planned.engines.iter().map(|&engine| Mechanism::from_engine(engine)).collect(),
                 buffer_separation_bytes: planned.buffer_separation_bytes,
                 ..expected
             },

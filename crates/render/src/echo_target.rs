@@ -24,7 +24,7 @@ pub(crate) enum Mechanism {
 
 impl Mechanism {
     /// The mechanism of the chosen engine.
-    pub(crate) const fn of(engine: EngineKind) -> Self {
+    pub(crate) const fn from_engine(engine: EngineKind) -> Self {
         if engine.is_one_at_a_time() { Self::OneAtATime } else { Self::Engine(engine) }
     }
 

@@ -25,7 +25,7 @@ impl Kind {
         }
     }
 
-    const fn of(self, figures: &Directions<Figures>) -> &Figures {
+    const fn select(self, figures: &Directions<Figures>) -> &Figures {
         match self {
             Self::Total => &figures.total,
             Self::Read => &figures.read,
@@ -56,7 +56,7 @@ pub(crate) fn table(out: &mut dyn Write, measured: &Measured, kind: Kind, column
     )?;
     writeln!(out, "{rule}")?;
     for row in &measured.rows {
-        write!(out, "{:6} | {} | ", row.thread, cells(kind.of(&row.figures), columns))?;
+        write!(out, "{:6} | {} | ", row.thread, cells(kind.select(&row.figures), columns))?;
         foreign::write_path(out, &row.path)?;
         match row.target_size_bytes {
             // Results of fio lack it; no target of this program is empty.
@@ -66,7 +66,7 @@ pub(crate) fn table(out: &mut dyn Write, measured: &Measured, kind: Kind, column
     }
     writeln!(out, "{rule}")?;
     // Scripts take the first line that begins with `total:`.
-    writeln!(out, "total:   {}", cells(kind.of(&measured.total), columns))
+    writeln!(out, "total:   {}", cells(kind.select(&measured.total), columns))
 }
 
 fn cells(figures: &Figures, columns: Columns) -> String {

@@ -43,9 +43,9 @@ fn row(
     latencies: &Directions<Option<LatencyDistribution>>,
     value_ns: impl Fn(&LatencyDistribution) -> Option<u64>,
 ) -> io::Result<()> {
-    let of = |latencies: &Option<LatencyDistribution>| latencies.as_ref().and_then(&value_ns);
+    let value_of = |latencies: &Option<LatencyDistribution>| latencies.as_ref().and_then(&value_ns);
     let cell = |latencies: &Option<LatencyDistribution>| {
-        of(latencies).map_or_else(|| "N/A".to_owned(), |ns| format!("{:.3}", ms(ns as f64)))
+        value_of(latencies).map_or_else(|| "N/A".to_owned(), |ns| format!("{:.3}", ms(ns as f64)))
     };
     let total = if latencies.total.is_some() { cell(&latencies.total) } else { format!("{:.3}", 0.0) };
     writeln!(out, "{label:>7} | {:>10} | {:>10} | {total:>10}", cell(&latencies.read), cell(&latencies.write))

@@ -67,7 +67,7 @@ pub enum Detail {
 
 impl Detail {
     /// The detail that the run was started with (`-v`).
-    pub const fn of(profile: &Profile) -> Self {
+    pub const fn from_profile(profile: &Profile) -> Self {
         if profile.verbose { Self::Full } else { Self::Short }
     }
 }
@@ -80,7 +80,7 @@ pub fn text(result: &RunResult, detail: Detail, out: &mut dyn Write) -> io::Resu
         None => echo_target::Platform::Windows,
     };
     for (index, span) in result.profile.time_spans.iter().enumerate() {
-        let decisions = echo::Decisions::made(span, result.time_spans.get(index), &result.system, platform);
+        let decisions = echo::Decisions::from_plan(span, result.time_spans.get(index), &result.system, platform);
         echo::time_span(out, index + 1, span, &decisions)?;
     }
     match &result.fleet {
@@ -91,7 +91,7 @@ pub fn text(result: &RunResult, detail: Detail, out: &mut dyn Write) -> io::Resu
         let Some(span) = result.profile.time_spans.get(index) else { break };
         // Notes of the plan belong to the only timespan, or else to the end of the report.
         let run_notes = if result.time_spans.len() == 1 { &result.notes[..] } else { &[] };
-        let shown = time_span::Shown {
+        let shown = time_span::ShownTimeSpan {
             number: index + 1,
             span,
             span_result,

@@ -25,7 +25,7 @@ pub(crate) const PREFIX: &str = "diskspd_result";
 /// Writes the figures of a result.
 pub fn open_metrics(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
     let mut registry = Registry::with_prefix(PREFIX);
-    registry.register_collector(Box::new(Families::of(result)));
+    registry.register_collector(Box::new(Families::from_result(result)));
     let mut text = String::new();
     encode(&mut text, &registry).map_err(io::Error::other)?;
     out.write_all(text.as_bytes())
@@ -57,7 +57,7 @@ struct Latencies {
 }
 
 impl Families {
-    fn of(result: &RunResult) -> Self {
+    fn from_result(result: &RunResult) -> Self {
         let spans: Vec<(String, &TimeSpanResult, &Measured)> = (1..)
             .zip(&result.time_spans)
             .filter_map(|(number, span): (u32, _)| Some((number.to_string(), span, span.measured.as_ref()?)))

@@ -5,7 +5,7 @@ use crate::table_text::{COLUMNS, lines};
 use model::finding::{Finding, Severity};
 use model::printable::{printable, wrapped};
 use report::numbers::grouped;
-use report::{Answer, Banner, Block, Brief, Found, Report, Section, Table, Tile, Tone};
+use report::{Answer, Banner, Block, Brief, VerdictLine, Report, Section, Table, Tile, Tone};
 use std::io::{self, Write};
 
 /// The column at which the texts of labelled lines begin.
@@ -113,11 +113,11 @@ pub(crate) fn banner(out: &mut dyn Write, headline: &str, banner: &Banner, detai
 /// contain the advice.
 pub(crate) fn findings(out: &mut dyn Write, banner: &Banner, detail: Detail, indent: &str) -> io::Result<()> {
     let is_full = detail == Detail::Full;
-    let is_listed = |found: &&Found| is_full || found.tone > Tone::Good;
-    let listed: Vec<&Found> = banner.findings.iter().filter(is_listed).collect();
+    let is_listed = |found: &&VerdictLine| is_full || found.tone > Tone::Good;
+    let listed: Vec<&VerdictLine> = banner.findings.iter().filter(is_listed).collect();
     for alike in listed.chunk_by(|one, other| one.name == other.name) {
         let shown = if is_full || indent.is_empty() { alike.len() } else { alike.len().min(ALIKE_MAX) };
-        for Found { word, name, figure, more, meaning, advice, .. } in &alike[..shown] {
+        for VerdictLine { word, name, figure, more, meaning, advice, .. } in &alike[..shown] {
             let figure = if name.is_empty() { figure.clone() } else { format!("{name}: {figure}") };
             labelled(out, &format!("{indent}{word}"), &figure)?;
             match (is_full, indent) {
@@ -126,7 +126,7 @@ pub(crate) fn findings(out: &mut dyn Write, banner: &Banner, detail: Detail, ind
                 (false, _) => labelled(out, "", Finding::action(advice))?,
             }
         }
-        if let Some(Found { word, name, .. }) = alike.get(shown) {
+        if let Some(VerdictLine { word, name, .. }) = alike.get(shown) {
             let more = grouped((alike.len() - shown) as f64);
             labelled(out, &format!("{indent}{word}"), &format!("{name}: {more} more"))?;
         }

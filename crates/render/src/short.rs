@@ -53,11 +53,11 @@ pub(crate) fn brief(result: &RunResult, out: &mut dyn Write) -> io::Result<()> {
 /// `vda: reads 26,661/s 0.200 ms, writes 11,508/s 0.264 ms, queue 8.4, 52 % busy`
 fn of_device(DeviceCourse { device, mean, .. }: &DeviceCourse) -> String {
     let DeviceFigures { read, write, queue_depth, busy_percent, .. } = mean;
-    let of = |what: &str, requests: &DeviceRequests| {
+    let requests = |what: &str, requests: &DeviceRequests| {
         let latency = requests.latency_mean_ns.map(|ns| format!(" {} ms", digits(ms(ns)))).unwrap_or_default();
         (requests.iops > 0.0).then(|| format!("{what} {}/s{latency}", grouped(requests.iops)))
     };
-    let parts = [of("reads", read), of("writes", write)].into_iter().flatten();
+    let parts = [requests("reads", read), requests("writes", write)].into_iter().flatten();
     let rest = [format!("queue {queue_depth:.1}"), format!("{busy_percent:.0} % busy")];
     format!("{device}: {}", parts.chain(rest).collect::<Vec<_>>().join(", "))
 }
@@ -65,24 +65,24 @@ fn of_device(DeviceCourse { device, mean, .. }: &DeviceCourse) -> String {
 /// `nas:/a: reads 512/s, 4 MiB/s, RTT 2.500 ms`
 fn of_share(ShareCourse { source, mean, .. }: &ShareCourse) -> String {
     let ShareFigures { read, write, total } = mean;
-    let of = |what: &str, iops: f64| (iops > 0.0).then(|| format!("{what} {}/s", grouped(iops)));
+    let rate = |what: &str, iops: f64| (iops > 0.0).then(|| format!("{what} {}/s", grouped(iops)));
     let round_trip = total.rpc.as_ref().and_then(|rpc| rpc.round_trip_mean_ns);
     let round_trip = round_trip.map(|ns| format!("RTT {} ms", digits(ms(ns))));
     let rate = Some(format!("{} MiB/s", grouped(mib(total.bytes_per_s))));
-    let parts = [of("reads", read.iops), of("writes", write.iops), rate, round_trip];
+    let parts = [rate("reads", read.iops), rate("writes", write.iops), rate, round_trip];
     format!("{source}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 /// `cache bcache0: 93.1 % of reads hit (931 of 1,000), 12 reads bypassed it`
 fn of_cache(CacheFigures { cache, read, write, bypassed_reads }: &CacheFigures) -> String {
-    let of = |what: &str, of: &CacheHits| {
+    let hits = |what: &str, of: &CacheHits| {
         let share = of.hit_percent?;
         let (hits, all) = (of.hits as f64, of.hits.saturating_add(of.misses) as f64);
         Some(format!("{share:.1} % of {what} hit ({} of {})", grouped(hits), grouped(all)))
     };
     let bypassed = bypassed_reads.filter(|reads| *reads > 0);
     let bypassed = bypassed.map(|reads| format!("{} reads bypassed it", grouped(reads as f64)));
-    let parts = [of("reads", read), write.as_ref().and_then(|write| of("writes", write)), bypassed];
+    let parts = [hits("reads", read), write.as_ref().and_then(|write| hits("writes", write)), bypassed];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("cache {cache}: {}", if parts.is_empty() { "no I/O counted".to_owned() } else { parts.join(", ") })
 }

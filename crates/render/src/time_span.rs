@@ -17,7 +17,7 @@ use report::{Section, Table};
 use std::io::{self, Write};
 
 /// A timespan and the data shown with it.
-pub(crate) struct Shown<'a> {
+pub(crate) struct ShownTimeSpan<'a> {
     /// From 1.
     pub(crate) number: usize,
     pub(crate) span: &'a TimeSpan,
@@ -31,7 +31,7 @@ pub(crate) struct Shown<'a> {
 }
 
 /// The whole section, beginning with an empty line.
-pub(crate) fn results(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
+pub(crate) fn results(out: &mut dyn Write, shown: &ShownTimeSpan<'_>) -> io::Result<()> {
     writeln!(out, "\nResults for timespan {}:", shown.number)?;
     writeln!(out, "{}", "*".repeat(79))?;
     let span_result = shown.span_result;
@@ -116,7 +116,7 @@ fn mark(out: &mut dyn Write, span_result: &TimeSpanResult, measured: &Measured) 
     }
 }
 
-fn tables(out: &mut dyn Write, shown: &Shown<'_>, measured: &Measured) -> io::Result<()> {
+fn tables(out: &mut dyn Write, shown: &ShownTimeSpan<'_>, measured: &Measured) -> io::Result<()> {
     let several_groups = shown.topology.group_count() > 1;
     writeln!(out, "\nactual test time:\t{:.2}s", measured.elapsed_ns as f64 / 1e9)?;
     writeln!(out, "thread count:\t\t{}", measured.thread_count)?;

@@ -18,7 +18,7 @@ const LONG: &str = "-d60";
 
 /// The command line as typed, without its output options.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Again {
+pub(crate) struct TypedCommand {
     /// `repeat`, `preset run NAME`; empty for a plain load.
     command: Vec<String>,
     /// The options of a method.
@@ -27,9 +27,9 @@ pub(crate) struct Again {
     load: Vec<String>,
 }
 
-impl Again {
+impl TypedCommand {
     /// `None` if the command line is not known, or another program was run.
-    pub(crate) fn of(result: &RunResult) -> Option<Self> {
+    pub(crate) fn from_result(result: &RunResult) -> Option<Self> {
         if !result.tool.is_ours() {
             return None;
         }
@@ -182,11 +182,11 @@ mod tests {
     use super::*;
     use model::result::Tool;
 
-    fn again(command_line: &str) -> Option<Again> {
-        Again::of(&RunResult { command_line: command_line.to_owned(), ..RunResult::default() })
+    fn again(command_line: &str) -> Option<TypedCommand> {
+        TypedCommand::from_result(&RunResult { command_line: command_line.to_owned(), ..RunResult::default() })
     }
 
-    fn typed(again: Option<Again>) -> Option<String> {
+    fn typed(again: Option<TypedCommand>) -> Option<String> {
         again.map(|again| again.command())
     }
 
@@ -195,7 +195,7 @@ mod tests {
         let load =
             again("/usr/bin/diskspd -b4K -d10 --json r.json -L --label='a b' --csv=x -Rxml 'a b.dat'").expect("a load");
         assert_eq!(load.command(), "diskspd -b4K -d10 -L 'a b.dat'");
-        let with = |again: &Again, options: &[&str]| typed(again.clone().with(options));
+        let with = |again: &TypedCommand, options: &[&str]| typed(again.clone().with(options));
         assert_eq!(with(&load, &["-d60"]).as_deref(), Some("diskspd -b4K -d60 -L 'a b.dat'"));
         let probe = with(&load, &["-d60", "--probe-host-cache"]);
         assert_eq!(probe.as_deref(), Some("diskspd --probe-host-cache -b4K -d60 -L 'a b.dat'"));
@@ -213,13 +213,13 @@ mod tests {
         let tool = Tool { implementation: None, ..Tool::default() };
         let command_line = "diskspd.exe -b4K a".to_owned();
         let imported = RunResult { tool, command_line, ..RunResult::default() };
-        assert!(Again::of(&imported).is_none());
+        assert!(TypedCommand::from_result(&imported).is_none());
     }
 
     #[test]
     fn a_method_is_typed_again_with_other_options() {
         let words = ["--runs=5", "--rest=1s", "--", "-b4K", "-d5", "a b.dat"].map(str::to_owned);
-        let again = Again::of_method("repeat", &Sweep { words: words.to_vec(), ..Sweep::default() });
+        let again = TypedCommand::of_method("repeat", &Sweep { words: words.to_vec(), ..Sweep::default() });
         assert_eq!(again.command(), "diskspd repeat --runs=5 --rest=1s -- -b4K -d5 'a b.dat'");
         let short = Headline { notes: vec!["short-run".to_owned()], ..Headline::default() };
         let (longer, is_longer) =

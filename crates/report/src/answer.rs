@@ -3,7 +3,7 @@
 use super::block::Tone;
 use super::foreign_text::text;
 use crate::block::Answer;
-use model::doubt::Doubt;
+use model::doubt::RunWarnings;
 use model::headline::Headline;
 
 /// The answer to the question of the measurement, if its runs can be relied on.
@@ -53,9 +53,9 @@ impl Answer {
 
     fn new(runs: &[&Headline], which: &str, named: &[&Headline], statement: Statement) -> Self {
         let Statement { tone, about, mut headline, mut sentences } = statement;
-        let Some(doubt) = Doubt::of(runs.iter().copied()) else { return Self { tone, about, headline, sentences } };
+        let Some(doubt) = RunWarnings::from_runs(runs.iter().copied()) else { return Self { tone, about, headline, sentences } };
         // Colours are lost in black-and-white print.
-        if let Some(words) = Doubt::of(named.iter().copied()).and_then(|doubt| doubt.of_all()) {
+        if let Some(words) = RunWarnings::from_runs(named.iter().copied()).and_then(|doubt| doubt.of_all()) {
             headline = format!("{headline}, {}", text(&words));
         }
         // A doubt that covers all runs is in the headline and not repeated.
@@ -64,7 +64,7 @@ impl Answer {
             let words = if which.is_empty() { doubt.to_string() } else { doubt.of_which(which) };
             sentences.insert(0, sentence(&words));
         }
-        Self { tone: tone.max(Tone::of(Some(doubt.worst))), about, headline, sentences }
+        Self { tone: tone.max(Tone::from_severity(Some(doubt.worst))), about, headline, sentences }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The parts of a report, in the order in which they are read.
 
-use super::chart::{Absent, Chart, Shown};
+use super::chart::{MissingChart, Chart, ChartResult};
 use model::finding::Severity;
 use serde::Serialize;
 
@@ -194,7 +194,7 @@ impl Answer {
 pub struct Banner {
     pub tone: Tone,
     pub headline: String,
-    pub findings: Vec<Found>,
+    pub findings: Vec<VerdictLine>,
 }
 
 /// Tone of a block, mildest first.
@@ -209,7 +209,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    pub fn of(severity: Option<Severity>) -> Self {
+    pub fn from_severity(severity: Option<Severity>) -> Self {
         match severity {
             Some(Severity::Invalid | Severity::Fail) => Self::Bad,
             Some(Severity::Warn | Severity::Unknown) => Self::Warn,
@@ -220,7 +220,7 @@ impl Tone {
 
 /// One line of a verdict.
 #[derive(Debug, Default, Serialize)]
-pub struct Found {
+pub struct VerdictLine {
     pub tone: Tone,
     pub word: String,
     /// May be empty.
@@ -255,12 +255,12 @@ pub struct Missing {
 }
 
 /// The charts with data, then those without.
-pub(crate) fn charts(shown: Vec<Shown>) -> Vec<Block> {
+pub(crate) fn charts(shown: Vec<ChartResult>) -> Vec<Block> {
     let (mut charts, mut missing) = (Vec::new(), Vec::new());
     for shown in shown {
         match shown {
             Ok(chart) => charts.push(chart),
-            Err(Absent { title, reason }) => missing.push(Missing { title, reason }),
+            Err(MissingChart { title, reason }) => missing.push(Missing { title, reason }),
         }
     }
     let mut blocks = Vec::new();

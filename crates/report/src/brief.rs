@@ -8,7 +8,7 @@ use super::foreign_text::{text, text_of_path};
 use super::warnings::{Explain, advice_for_all, plain};
 use crate::block::{Brief, Trust};
 use crate::words::load_line;
-use model::doubt::{Doubt, NotedRuns};
+use model::doubt::{RunWarnings, NotedRuns};
 use model::environment::{Hypervisor, TargetEnvironment};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
@@ -77,10 +77,10 @@ pub(crate) fn each(example: Option<&RunResult>) -> String {
 impl Trust {
     /// Trust in the figures of one or several runs.
     pub(crate) fn in_runs<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> Self {
-        Self::of(&found_in(runs))
+        Self::from_findings(&found_in(runs))
     }
 
-    fn of(found: &FoundInRuns) -> Self {
+    fn from_findings(found: &FoundInRuns) -> Self {
         let FoundInRuns { severity, causes, still_true: (reservation, still_true), limits, not_shown } = found;
         let words = match severity {
             Some(Severity::Invalid | Severity::Fail) => format!("No: {causes}."),
@@ -92,13 +92,13 @@ impl Trust {
                 "Yes: no condition was found that invalidates or biases the figures.".to_owned()
             }
         };
-        Self { tone: Tone::of(*severity), words: text(&words) }
+        Self { tone: Tone::from_severity(*severity), words: text(&words) }
     }
 
     /// Trust in the joint answer of several runs: `basis` is the evidence or, if that is not enough, the missing part.
     pub(crate) fn in_answer<'a>(runs: impl IntoIterator<Item = &'a Headline>, is_enough: bool, basis: &str) -> Self {
         let found = found_in(runs);
-        let trust = Self::of(&found);
+        let trust = Self::from_findings(&found);
         if trust.tone > Tone::Good && (is_enough || trust.tone == Tone::Bad) {
             return Self { words: format!("{} {}", trust.words, sentence(basis)), ..trust };
         }
@@ -120,7 +120,7 @@ impl Trust {
         [head, reservation]: [&str; 2],
     ) -> Self {
         let found = found_in(runs);
-        let Self { tone, words } = Self::of(&found);
+        let Self { tone, words } = Self::from_findings(&found);
         if tone > Tone::Good {
             return Self { tone, words: format!("{words}{beside} {}", sentence(reservation)) };
         }
@@ -147,20 +147,20 @@ struct FoundInRuns {
 
 fn found_in<'a>(runs: impl IntoIterator<Item = &'a Headline>) -> FoundInRuns {
     let runs: Vec<&Headline> = runs.into_iter().collect();
-    let told = |(name, count): &(String, usize)| {
+    let cause = |(name, count): &(String, usize)| {
         if *count < runs.len() { format!("{name} in {count} of {} runs", runs.len()) } else { name.clone() }
     };
     let most = if runs.len() > 1 { OF_RUNS_MAX } else { FINDINGS_MAX };
-    let causes = Doubt::of(runs.iter().copied()).map(|doubt| doubt.causes).unwrap_or_default();
-    let mut notes = NotedRuns::of(runs.iter().copied()).map(|noted| noted.notes).unwrap_or_default();
+    let causes = RunWarnings::from_runs(runs.iter().copied()).map(|doubt| doubt.causes).unwrap_or_default();
+    let mut notes = NotedRuns::from_runs(runs.iter().copied()).map(|noted| noted.notes).unwrap_or_default();
     notes.sort_by_key(|(name, _)| NOT_SHOWN.iter().position(|(first, _)| first == name).unwrap_or(usize::MAX));
     let names: Vec<&str> = causes.iter().map(|(name, _)| name.as_str()).collect();
     FoundInRuns {
         severity: runs.iter().filter_map(|run| run.severity).max(),
         still_true: if are_mostly_sound(&runs) { ("Mostly", "") } else { still_true(&names, &runs) },
         not_shown: not_shown(&notes),
-        causes: listed(causes.iter().map(told).collect(), most),
-        limits: listed(notes.iter().map(told).collect(), most),
+        causes: listed(causes.iter().map(cause).collect(), most),
+        limits: listed(notes.iter().map(cause).collect(), most),
     }
 }
 
@@ -254,7 +254,7 @@ pub(crate) fn remedy_of_runs(runs: &[&Headline], explain: Explain) -> Option<Str
 
 /// The same if a single run may decide; `None` without a cause of doubt.
 pub(crate) fn remedy_of_any(runs: &[&Headline], explain: Explain) -> Option<String> {
-    let mut causes = Doubt::of(runs.iter().copied())?.causes;
+    let mut causes = RunWarnings::from_runs(runs.iter().copied())?.causes;
     causes.retain(|(name, _)| !is_small_share(runs, name));
     let remedy = |(name, _): &(String, usize)| {
         let told = advice_for_all(runs.iter().filter_map(|run| run.finding_advice(name)), explain(name));
@@ -330,14 +330,14 @@ pub(crate) fn place(result: &RunResult) -> String {
 
 /// `vm: KVM virtual machine, AMD EPYC, 2 CPUs`
 pub(crate) fn machine(facts: &[Fact], computer: &str) -> String {
-    let known = |name| facts.iter().find(|fact| fact.name == name).map(|fact| told(name, &fact.value));
+    let known = |name| facts.iter().find(|fact| fact.name == name).map(|fact| shorten_fact(name, &fact.value));
     let known: Vec<String> = MACHINE_FACTS.into_iter().filter_map(known).collect();
     let computer = text(computer);
     if known.is_empty() { computer } else { format!("{computer}: {}", known.join(", ")) }
 }
 
 /// A fact without its name and details, unless the value needs the name.
-fn told(name: &str, value: &str) -> String {
+fn shorten_fact(name: &str, value: &str) -> String {
     let first = |end: &str| value.split(end).next().unwrap_or_default().to_owned();
     match name {
         "virtual machine" if value == Hypervisor::Unnamed.words() => "virtual machine".to_owned(),
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_remedy_is_said_once_for_all_loads() {
-        let of = |own: &[&str]| {
+        let trust_of = |own: &[&str]| {
             let finding = |advice: &&str| Finding {
                 name: "cpu-contention".to_owned(),
                 severity: Severity::Warn,
@@ -428,10 +428,10 @@ mod tests {
             };
             remedy(&own.iter().map(finding).collect::<Vec<_>>(), explain)
         };
-        assert_eq!(of(&["bind threads (-a)", "bind threads (-a)"]).as_deref(), Some("Bind threads (-a)."));
-        let both = of(&["bind threads (-a)", "stop other programs", "bind threads (-a)"]);
+        assert_eq!(trust_of(&["bind threads (-a)", "bind threads (-a)"]).as_deref(), Some("Bind threads (-a)."));
+        let both = trust_of(&["bind threads (-a)", "stop other programs", "bind threads (-a)"]);
         assert_eq!(both.as_deref(), Some("Stop other programs, or bind threads (-a)."));
-        assert_eq!(of(&[]), None);
+        assert_eq!(trust_of(&[]), None);
     }
 
     #[test]

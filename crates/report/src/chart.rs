@@ -137,11 +137,11 @@ impl Marker {
 }
 
 /// A chart, or the reason for its absence.
-pub type Shown = Result<Chart, Absent>;
+pub type ChartResult = Result<Chart, MissingChart>;
 
 /// A chart without data.
 #[derive(Clone, Debug)]
-pub struct Absent {
+pub struct MissingChart {
     pub title: &'static str,
     /// A sentence.
     pub reason: String,

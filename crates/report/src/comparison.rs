@@ -1,6 +1,6 @@
 //! The report of results side by side.
 
-use super::again::Again;
+use super::again::TypedCommand;
 use super::answer::{Statement, capitalised, sentence};
 use super::block::{Block, Column, Fact, Report, Section, Table, Tone, charts, dash};
 use super::brief::{self, place, remedy_of_runs};
@@ -14,7 +14,7 @@ use super::quantity::{change, interval_of_change, size};
 use super::rpcs;
 use super::warnings::{Explain, NamedRun, banner, warnings_of_repeats};
 use crate::block::{Answer, Brief, Trust};
-use crate::chart::Shown;
+use crate::chart::ChartResult;
 use crate::words::compare::{
     AVAILABLE_MEMORY, FREE_MEMORY, NOT_COMPARED, SEED, SameRuns, VARYING, averages, compared_in_part, drift,
     equivalent, incomplete, load_differences, measured, nothing_differs, one_run, system_differences, unlike_waits,
@@ -159,7 +159,7 @@ fn doubts(first: &Side, found: &[(&Side, &[Difference])]) -> Vec<String> {
     let mut doubts = Vec::new();
     let sides: Vec<&Side> = std::iter::once(first).chain(found.iter().map(|(other, _)| *other)).collect();
     for (other, found) in found {
-        if let Some(same) = SameRuns::of(&first.results, &other.results) {
+        if let Some(same) = SameRuns::between(&first.results, &other.results) {
             doubts.push(same.words());
         } else if let Some(stalled) = crate::words::compare::without_ios(named(first, other)) {
             doubts.push(stalled);
@@ -174,7 +174,7 @@ fn doubts(first: &Side, found: &[(&Side, &[Difference])]) -> Vec<String> {
             ));
         }
     }
-    if found.iter().any(|(other, _)| matches!(SameRuns::of(&first.results, &other.results), Some(SameRuns::All { .. })))
+    if found.iter().any(|(other, _)| matches!(SameRuns::between(&first.results, &other.results), Some(SameRuns::All { .. })))
     {
         return doubts;
     }
@@ -202,13 +202,13 @@ fn single_runs(sides: &[&Side]) -> Option<String> {
 /// The next step, and the command for it.
 fn next(first: &Side, found: &[(&Side, &[Difference])], is_sure: bool) -> (String, String) {
     let Some((second, differences)) = found.first() else { return Default::default() };
-    if matches!(SameRuns::of(&first.results, &second.results), Some(SameRuns::All { .. })) {
+    if matches!(SameRuns::between(&first.results, &second.results), Some(SameRuns::All { .. })) {
         return ("Give the results of two different runs.".to_owned(), String::new());
     }
     if is_sure {
         return (choice(first, second, differences), String::new());
     }
-    let loads = [first, second].map(|side| side.results.first().and_then(Again::of));
+    let loads = [first, second].map(|side| side.results.first().and_then(TypedCommand::from_result));
     let pairs = match &loads {
         [Some(a), Some(b)] if found.len() == 1 => a.in_pairs(b),
         _ => None,
@@ -217,7 +217,7 @@ fn next(first: &Side, found: &[(&Side, &[Difference])], is_sure: bool) -> (Strin
         let next = format!("Run both loads in pairs: A is that of {}, B that of {}.", first.name, second.name);
         return (next, pairs.command());
     }
-    let repeated = |load: &Option<Again>, dir: &str| {
+    let repeated = |load: &Option<TypedCommand>, dir: &str| {
         Some(load.clone()?.longer().repeated(&["--runs=10", &format!("--dir={dir}")])?.command())
     };
     let [a, b] = &loads;
@@ -234,7 +234,7 @@ fn next(first: &Side, found: &[(&Side, &[Difference])], is_sure: bool) -> (Strin
         ),
         _ => String::new(),
     };
-    let each = if loads.iter().flatten().all(Again::can_be_longer) { " for 60 s each" } else { "" };
+    let each = if loads.iter().flatten().all(TypedCommand::can_be_longer) { " for 60 s each" } else { "" };
     let next = format!(
         "Measure each side 10 times{each}, then the first one 10 times again ({one}, {two}, {again}): it shows how large drift \
          is. If a command makes the change, diskspd ab --before-a and --before-b measure both sides in pairs instead."
@@ -244,9 +244,9 @@ fn next(first: &Side, found: &[(&Side, &[Difference])], is_sure: bool) -> (Strin
 
 /// The recommended side.
 fn choice(first: &Side, second: &Side, found: &[Difference]) -> String {
-    let of =
+    let list_with =
         |verdict: ComparisonVerdict| listed(&found.iter().filter(|found| found.verdict == verdict).collect::<Vec<_>>());
-    brief::choice([&first.name, &second.name], &of(ComparisonVerdict::Better), &of(ComparisonVerdict::Worse))
+    brief::choice([&first.name, &second.name], &list_with(ComparisonVerdict::Better), &list_with(ComparisonVerdict::Worse))
 }
 
 /// Machine, times and program of all sides: each once if it is the same.
@@ -400,7 +400,7 @@ fn shown_run(side: &Side) -> Option<(usize, &RunResult)> {
 }
 
 /// Rates over time and percentiles of one run of each side.
-pub(crate) fn overlaid(sides: &[Side]) -> Vec<Shown> {
+pub(crate) fn overlaid(sides: &[Side]) -> Vec<ChartResult> {
     let measured = |side: &'_ Side| -> Option<_> { shown_run(side)?.1.time_spans.first()?.measured.clone() };
     let known: Vec<_> = sides.iter().filter_map(|side| Some((side.name.as_str(), measured(side)?))).collect();
     let known: Vec<_> = known.iter().map(|(name, measured)| (*name, measured)).collect();
@@ -496,14 +496,14 @@ fn readable(name: &str, values: [&str; 2]) -> (String, [String; 2]) {
 
 /// The metrics that are better, worse, equivalent or inconclusive.
 fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
-    let of = |wanted: ComparisonVerdict| -> Vec<&Difference> {
+    let with_verdict = |wanted: ComparisonVerdict| -> Vec<&Difference> {
         found.iter().filter(|difference| difference.verdict == wanted).collect()
     };
-    let (better, worse) = (of(ComparisonVerdict::Better), of(ComparisonVerdict::Worse));
-    let (equivalent, open) = (of(ComparisonVerdict::NoDifference), of(ComparisonVerdict::CannotTell));
-    let limited = of(ComparisonVerdict::LimitedByRate);
+    let (better, worse) = (with_verdict(ComparisonVerdict::Better), with_verdict(ComparisonVerdict::Worse));
+    let (equivalent, open) = (with_verdict(ComparisonVerdict::NoDifference), with_verdict(ComparisonVerdict::CannotTell));
+    let limited = with_verdict(ComparisonVerdict::LimitedByRate);
     let alike = || if limited.is_empty() { equal() } else { LIMITED_HEADLINE.to_owned() };
-    let same = SameRuns::of(&first.results, &second.results);
+    let same = SameRuns::between(&first.results, &second.results);
     let told = same.map(|same| sentence(&same.words()));
     let incomplete = incomplete(named(first, second));
     let lacks_iops = lacks_iops(found, first, second);
@@ -679,7 +679,7 @@ mod tests {
         }
     }
 
-    fn told(found: &[Difference]) -> (Tone, String, Vec<String>) {
+    fn statement_parts(found: &[Difference]) -> (Tone, String, Vec<String>) {
         let Statement { tone, headline, sentences, .. } = statement(found, &side("old"), &side("new"));
         (tone, headline, sentences)
     }
@@ -699,10 +699,10 @@ mod tests {
             let time_spans = vec![TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }];
             RunResult { time_spans, ..RunResult::default() }
         };
-        let of = |all: &[f64]| Side { name: "a".to_owned(), results: all.iter().map(|iops| run(*iops)).collect() };
-        let shown = |all: &[f64]| shown_run(&of(all)).map(|(number, _)| number);
+        let side_with = |all: &[f64]| Side { name: "a".to_owned(), results: all.iter().map(|iops| run(*iops)).collect() };
+        let shown = |all: &[f64]| shown_run(&side_with(all)).map(|(number, _)| number);
         assert_eq!([shown(&[3.0, 1.0, 2.0]), shown(&[7.0]), shown(&[])], [Some(3), Some(1), None]);
-        let caption = one_run_of_each(&[of(&[3.0, 1.0, 2.0])]);
+        let caption = one_run_of_each(&[side_with(&[3.0, 1.0, 2.0])]);
         assert_eq!(
             caption,
             "Each line is a single run, of several the one nearest to the median IOPS: run 3 of 3 of a."
@@ -713,7 +713,7 @@ mod tests {
     fn what_cannot_be_told_is_not_equal() {
         let open = difference(Metric::Iops, 1.2, Some(6.0), ComparisonVerdict::CannotTell);
         let equal = difference(Metric::MibPerS, 0.1, Some(1.0), ComparisonVerdict::NoDifference);
-        let (tone, headline, sentences) = told(&[open, equal]);
+        let (tone, headline, sentences) = statement_parts(&[open, equal]);
         assert_eq!(
             (tone, headline.as_str()),
             (Tone::Warn, "Cannot tell: the difference of 1.2 % in IOPS is within the noise")
@@ -726,7 +726,7 @@ mod tests {
             ]
         );
         let unknown = difference(Metric::P99, -3.0, None, ComparisonVerdict::CannotTell);
-        let (_, headline, sentences) = told(&[unknown]);
+        let (_, headline, sentences) = statement_parts(&[unknown]);
         assert_eq!(headline, "Cannot tell: no 95 % interval of p99");
         assert_eq!(sentences[0], "Cannot tell, no 95 % interval: p99 -3.0 %.");
         assert_eq!(sentences.len(), 1, "{sentences:?}");
@@ -773,15 +773,15 @@ mod tests {
     #[test]
     fn equivalence_is_said_only_where_all_of_it_was_tested() {
         let equal = |figure| difference(figure, 0.1, Some(1.0), ComparisonVerdict::NoDifference);
-        let (tone, headline, _) = told(&[equal(Metric::Iops), equal(Metric::Mean)]);
+        let (tone, headline, _) = statement_parts(&[equal(Metric::Iops), equal(Metric::Mean)]);
         assert_eq!((tone, headline.as_str()), (Tone::Plain, "Equivalent within 5 %"));
         let better = difference(Metric::Iops, 9.0, Some(1.0), ComparisonVerdict::Better);
-        let (tone, headline, sentences) = told(&[better, equal(Metric::Mean)]);
+        let (tone, headline, sentences) = statement_parts(&[better, equal(Metric::Mean)]);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "new is better in IOPS"));
         let p50 = difference(Metric::P50, 9.0, Some(1.0), ComparisonVerdict::Worse);
         let p99 = difference(Metric::P99, 9.0, Some(1.0), ComparisonVerdict::Worse);
         let bytes = difference(Metric::MibPerS, 9.0, Some(1.0), ComparisonVerdict::Better);
-        assert_eq!(told(&[better, bytes, p50, p99]).1, "new is better in IOPS, worse in p50 and p99");
+        assert_eq!(statement_parts(&[better, bytes, p50, p99]).1, "new is better in IOPS, worse in p50 and p99");
         assert_eq!(sentences, ["Better: IOPS +9.0 %.", "Equivalent within 5 %: mean."]);
         assert_eq!(word(ComparisonVerdict::NoDifference), "equivalent within 5 %");
     }

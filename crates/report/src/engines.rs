@@ -25,7 +25,7 @@ fn named(engines: &[EngineKind]) -> Option<String> {
 
 /// Engines of the points of a sweep.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum OfPoints {
+pub(crate) enum PointEngines {
     /// Older documents do not have them.
     Unknown,
     /// All points have the same.
@@ -35,28 +35,28 @@ pub(crate) enum OfPoints {
 }
 
 /// The engines of points with figures; points that differ from most are named by the distinguishing setting.
-pub(crate) fn of_points(sweep: &Sweep, points: &[usize]) -> OfPoints {
+pub(crate) fn of_points(sweep: &Sweep, points: &[usize]) -> PointEngines {
     let mut kinds: Vec<(String, Vec<usize>)> = Vec::new();
     let known = points.iter().filter_map(|point| Some((*point, stats::sweep::figures(sweep, *point)?)));
     for (point, Headline { engines, .. }) in known {
-        let Some(words) = named(engines) else { return OfPoints::Unknown };
+        let Some(words) = named(engines) else { return PointEngines::Unknown };
         match kinds.iter_mut().find(|(kind, _)| *kind == words) {
             Some((_, points)) => points.push(point),
             None => kinds.push((words, vec![point])),
         }
     }
     // On a tie, the last kind, which is that of the larger depths.
-    let Some(most) = (0..kinds.len()).max_by_key(|kind| kinds[*kind].1.len()) else { return OfPoints::Unknown };
+    let Some(most) = (0..kinds.len()).max_by_key(|kind| kinds[*kind].1.len()) else { return PointEngines::Unknown };
     let (words, of_most) = kinds.remove(most);
     if kinds.is_empty() {
-        return OfPoints::Same(words);
+        return PointEngines::Same(words);
     }
     let others = kinds.iter().map(|(words, points)| {
         let all_others = points_beside(&kinds, points).chain(of_most.iter().copied());
         let with = told_by(sweep, points, &all_others.collect::<Vec<_>>());
         with.map_or_else(|| format!("{words} at some points"), |with| format!("{words} with {with}"))
     });
-    OfPoints::Mixed(format!("{words} ({})", others.collect::<Vec<_>>().join(", ")))
+    PointEngines::Mixed(format!("{words} ({})", others.collect::<Vec<_>>().join(", ")))
 }
 
 fn points_beside<'a>(kinds: &'a [(String, Vec<usize>)], points: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
@@ -104,17 +104,17 @@ mod tests {
     #[test]
     fn points_with_another_engine_are_named_by_what_tells_them() {
         let (sync, ring) = (Some(EngineKind::Synchronous), Some(EngineKind::IoUring));
-        let of = |points: &[(&str, u32, Option<EngineKind>)]| {
+        let engines_of = |points: &[(&str, u32, Option<EngineKind>)]| {
             of_points(&sweep(points), &(0..points.len()).collect::<Vec<_>>())
         };
-        let grid = of(&[("1", 1, sync), ("1", 4, ring), ("2", 1, sync), ("2", 4, ring)]);
-        assert_eq!(grid, OfPoints::Mixed("I/O by io_uring (synchronous I/O with -o1)".to_owned()));
-        let by_threads = of(&[("1", 1, sync), ("1", 4, sync), ("2", 1, ring), ("2", 4, ring)]);
-        assert_eq!(by_threads, OfPoints::Mixed("I/O by io_uring (synchronous I/O with -t1)".to_owned()));
-        let by_neither = of(&[("1", 1, sync), ("1", 4, ring), ("2", 1, ring), ("2", 4, ring)]);
-        assert_eq!(by_neither, OfPoints::Mixed("I/O by io_uring (synchronous I/O at some points)".to_owned()));
-        assert_eq!(of(&[("1", 1, sync), ("2", 1, sync)]), OfPoints::Same("synchronous I/O".to_owned()));
-        assert_eq!(of(&[("1", 1, sync), ("2", 1, None)]), OfPoints::Unknown);
-        assert_eq!(of(&[]), OfPoints::Unknown);
+        let grid = engines_of(&[("1", 1, sync), ("1", 4, ring), ("2", 1, sync), ("2", 4, ring)]);
+        assert_eq!(grid, PointEngines::Mixed("I/O by io_uring (synchronous I/O with -o1)".to_owned()));
+        let by_threads = engines_of(&[("1", 1, sync), ("1", 4, sync), ("2", 1, ring), ("2", 4, ring)]);
+        assert_eq!(by_threads, PointEngines::Mixed("I/O by io_uring (synchronous I/O with -t1)".to_owned()));
+        let by_neither = engines_of(&[("1", 1, sync), ("1", 4, ring), ("2", 1, ring), ("2", 4, ring)]);
+        assert_eq!(by_neither, PointEngines::Mixed("I/O by io_uring (synchronous I/O at some points)".to_owned()));
+        assert_eq!(engines_of(&[("1", 1, sync), ("2", 1, sync)]), PointEngines::Same("synchronous I/O".to_owned()));
+        assert_eq!(engines_of(&[("1", 1, sync), ("2", 1, None)]), PointEngines::Unknown);
+        assert_eq!(engines_of(&[]), PointEngines::Unknown);
     }
 }

@@ -7,7 +7,7 @@ use super::charts::OF_ONE_MACHINE;
 use super::foreign_text::text;
 use super::quantity::{Quantity, significant};
 use super::role::Role;
-use crate::chart::Shown;
+use crate::chart::ChartResult;
 use crate::words::hosts::{notes, table};
 use model::fleet::{FleetTimeSpan, HostTimeSpan};
 use model::result::RunResult;
@@ -33,7 +33,7 @@ pub fn sections(result: &RunResult, index: usize) -> Vec<Section> {
 }
 
 /// The charts of the hosts of a timespan.
-pub(crate) fn shown(time_span: &FleetTimeSpan) -> Vec<Shown> {
+pub(crate) fn shown(time_span: &FleetTimeSpan) -> Vec<ChartResult> {
     [over_time(time_span), cpus(time_span)].into_iter().flatten().map(Ok).collect()
 }
 
@@ -205,12 +205,12 @@ mod tests {
         let fleet = Fleet { time_spans: vec![FleetTimeSpan { hosts, ..FleetTimeSpan::default() }], ..Fleet::default() };
         let measured = TimeSpanResult { measured: Some(Measured::default()), ..TimeSpanResult::default() };
         let result = RunResult { fleet: Some(fleet), time_spans: vec![measured], ..RunResult::default() };
-        let of = |result: &RunResult| {
+        let hosts_chart = |result: &RunResult| {
             let charts = Subject::Run { name: "r.json", result, devices: None }.charts();
             charts.into_iter().flatten().find(|chart| chart.name == "hosts")
         };
-        assert_eq!(of(&result).expect("a chart").title, "I/Os per second of each host");
-        assert!(of(&RunResult { fleet: None, ..result }).is_none(), "of one machine there is none");
+        assert_eq!(hosts_chart(&result).expect("a chart").title, "I/Os per second of each host");
+        assert!(hosts_chart(&RunResult { fleet: None, ..result }).is_none(), "of one machine there is none");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The report of streams alone and together, and of their interference.
 
-use super::again::Again;
+use super::again::TypedCommand;
 use super::answer::{Statement, sentence};
 use super::block::{Block, Column, Report, Section, Table, Tone, charts, dash};
 use super::brief::{self, each, remedy_of_runs};
@@ -12,7 +12,7 @@ use super::series::{command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
 use crate::block::{Answer, Brief, Trust};
-use crate::chart::Shown;
+use crate::chart::ChartResult;
 use crate::words::interference::{factor, share_of_iops};
 use model::finding::Severity;
 use model::headline::Headline;
@@ -70,7 +70,7 @@ pub(crate) fn report(sweep: &Sweep, example: Option<&RunResult>, name: &str, exp
 }
 
 /// The chart of the streams; none before a round is complete.
-pub(crate) fn shown(sweep: &Sweep) -> Vec<Shown> {
+pub(crate) fn shown(sweep: &Sweep) -> Vec<ChartResult> {
     sweep.interference.as_ref().and_then(streams).map(Ok).into_iter().collect()
 }
 
@@ -83,7 +83,7 @@ const ROUNDS: &str = "5";
 fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief {
     let runs: Vec<&Headline> = sweep.measured().collect();
     let common = Brief::of_runs(sweep, example);
-    let again = Again::of_method("interference", sweep);
+    let again = TypedCommand::of_method("interference", sweep);
     let Some(Interference { rounds, streams }) = &sweep.interference else {
         return Brief {
             trust: Trust { tone: Tone::Bad, words: "No: no round is complete.".to_owned() },
@@ -282,8 +282,8 @@ mod tests {
             sustained_iops: None,
             streams: vec![stream("oltp", 47.0), stream("backup", 2_953.0)],
         };
-        let of = |of: &str| StreamInterference { name: name(of), ..interference() };
-        let found = Interference { rounds: 3, streams: vec![of("oltp"), of("backup")] };
+        let stream_named = |of: &str| StreamInterference { name: name(of), ..interference() };
+        let found = Interference { rounds: 3, streams: vec![stream_named("oltp"), stream_named("backup")] };
         let sweep = Sweep { visits: vec![visit], interference: Some(found), ..Sweep::default() };
         let trust = brief(&sweep, None, |_| None).trust.words;
         let few =

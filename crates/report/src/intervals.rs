@@ -40,13 +40,13 @@ impl Figure {
 
     fn value(self, ios: &Ios<'_>) -> Option<(f64, Option<Interval>)> {
         let Ios { figures, latencies, intervals, .. } = *ios;
-        let of = |find: fn(&Figures, &HalfWidths) -> Option<Interval>| find(figures?, intervals?);
+        let find_interval = |find: fn(&Figures, &HalfWidths) -> Option<Interval>| find(figures?, intervals?);
         Some(match self {
-            Self::Iops => (figures?.iops, of(of_iops)),
-            Self::MibPerS => (mib(figures?.bytes_per_s), of(of_bytes).map(|bytes| bytes.scaled(mib(1.0)))),
+            Self::Iops => (figures?.iops, find_interval(of_iops)),
+            Self::MibPerS => (mib(figures?.bytes_per_s), find_interval(of_bytes).map(|bytes| bytes.scaled(mib(1.0)))),
             Self::Mean => {
                 let (mean_ns, interval) = match figures {
-                    Some(figures) => (figures.latency?.mean_ns, of(of_mean_latency)),
+                    Some(figures) => (figures.latency?.mean_ns, find_interval(of_mean_latency)),
                     None => (latencies?.figures.mean_ns, intervals.and_then(|of| of.latency_mean_interval_ns)),
                 };
                 (ms(mean_ns), interval.map(|ns| ns.scaled(ms(1.0))))

@@ -51,9 +51,9 @@ pub mod words;
 
 pub use self::trace::trace;
 pub use block::{
-    Answer, Banner, Block, Brief, Column, Fact, Found, Missing, Report, Section, Table, Tile, Tone, Trust,
+    Answer, Banner, Block, Brief, Column, Fact, VerdictLine, Missing, Report, Section, Table, Tile, Tone, Trust,
 };
-pub use chart::{Absent, Shown};
+pub use chart::{MissingChart, ChartResult};
 pub use closing_line::closing_line;
 pub use comparison::{Comparison, Side};
 pub use corrupt_unit::CorruptUnitText;
@@ -163,7 +163,7 @@ impl Subject<'_> {
     }
 
     /// Its charts, in the order of its report.
-    pub fn charts(&self) -> Vec<Shown> {
+    pub fn charts(&self) -> Vec<ChartResult> {
         match *self {
             Subject::Run { result, .. } => {
                 let spans = result.profile.time_spans.iter().map(Some).chain(std::iter::repeat(None));

@@ -1,6 +1,6 @@
 //! The report of two loads in pairs: which one is better, if any.
 
-use super::again::Again;
+use super::again::TypedCommand;
 use super::answer::{Statement, sentence};
 use super::block::{Block, Column, Report, Section, Table, Tone, charts, dash};
 use super::brief::{self, each, remedy_of_runs};
@@ -13,7 +13,7 @@ use super::quantity::{change, grouped, latency};
 use super::series::{command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use crate::block::{Answer, Brief, Trust};
-use crate::chart::Shown;
+use crate::chart::ChartResult;
 use crate::series::EVERY_RUN_WARNED;
 use crate::words::ab::{
     DETECTABLE, JOINT_ERROR, averages, detectable, found_below_detectable, is_doubtful, unlike_waits, verdict,
@@ -64,7 +64,7 @@ fn word<'a>(sweep: &'a Sweep, option: &str) -> Option<&'a str> {
 }
 
 /// The chart of the pairs.
-pub(crate) fn shown(sweep: &Sweep) -> Vec<Shown> {
+pub(crate) fn shown(sweep: &Sweep) -> Vec<ChartResult> {
     let found = sweep.pairs();
     if found.is_empty() { Vec::new() } else { vec![Ok(pairs(&found, &sides(sweep)))] }
 }
@@ -75,8 +75,8 @@ fn sides(sweep: &Sweep) -> [String; 2] {
         let settings = sweep.points.get(point).map(|point| &point.settings[..]).unwrap_or_default();
         let typed = match settings {
             [Setting { name, .. }] if name == Setting::SIDE => {
-                let of = |option: &str| word(sweep, &format!("--{option}{}=", ["a", "b"][point]));
-                Setting::typed_side(of("on-"), of(""), of("target-"))
+                let side_of = |option: &str| word(sweep, &format!("--{option}{}=", ["a", "b"][point]));
+                Setting::typed_side(side_of("on-"), side_of(""), side_of("target-"))
             }
             settings => Setting::typed_all(settings),
         };
@@ -100,13 +100,13 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
             sentences: vec![format!("Complete pairs: {pairs}.")],
         };
     };
-    let of = |verdict: AbVerdict| found.figures.iter().filter(move |figure| figure.verdict == verdict);
+    let figures_with = |verdict: AbVerdict| found.figures.iter().filter(move |figure| figure.verdict == verdict);
     let listed = |verdict: AbVerdict| {
-        let figures = of(verdict).map(|figure| format!("{} ({})", name_of(figure.metric()), change(figure.percent)));
+        let figures = figures_with(verdict).map(|figure| format!("{} ({})", name_of(figure.metric()), change(figure.percent)));
         figures.collect::<Vec<_>>().join(" and ")
     };
     let (better, worse) = (listed(AbVerdict::Better), listed(AbVerdict::Worse));
-    let is_limited = of(AbVerdict::LimitedByRate).next().is_some();
+    let is_limited = figures_with(AbVerdict::LimitedByRate).next().is_some();
     let margin = found.margin * 100.0;
     let headline = match (better.is_empty(), worse.is_empty()) {
         (false, false) => format!("B is better in {better}, worse in {worse}"),
@@ -115,7 +115,7 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
         (true, true) if found.is_decided() && is_limited => LIMITED_HEADLINE.to_owned(),
         (true, true) if found.is_decided() => format!("A and B are equally fast, within {margin} %"),
         (true, true) => {
-            let open = of(AbVerdict::CannotTell).next().unwrap_or(first);
+            let open = figures_with(AbVerdict::CannotTell).next().unwrap_or(first);
             let percent = open.percent.abs();
             let figure = name_of(open.metric());
             format!("Cannot tell which is better: the difference of {percent:.1} % in {figure} is within the noise")
@@ -123,7 +123,7 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
     };
     let tone = if found.is_decided() && (better.is_empty() || worse.is_empty()) { Tone::Good } else { Tone::Warn };
     let others = |heading: &str, verdict: AbVerdict| {
-        let names: Vec<String> = of(verdict).map(|figure| name_of(figure.metric())).collect();
+        let names: Vec<String> = figures_with(verdict).map(|figure| name_of(figure.metric())).collect();
         (!names.is_empty()).then(|| format!("{heading}: {}.", names.join(", ")))
     };
     let rest = [
@@ -166,7 +166,7 @@ fn brief(sweep: &Sweep, example: Option<&RunResult>, explain: Explain) -> Brief 
     let measured = format!("{head}{}{}.", each(example), changes.unwrap_or_default());
     let (is_enough, basis) = basis(answer, &pairs);
     let trust = Trust::in_answer(runs.iter().copied(), is_enough, &basis);
-    let again = Again::of_method("ab", sweep);
+    let again = TypedCommand::of_method("ab", sweep);
     let more = (pairs.len() * 2).max(PAIRS_MAX).to_string();
     let asked = if is_enough { again } else { again.with_own("--pairs=", &more) };
     let (again, is_longer) = asked.of_a_minute(runs.iter().copied());
@@ -215,12 +215,12 @@ fn basis(answer: Option<&AbAnswer>, pairs: &[(&Headline, &Headline)]) -> (bool, 
 
 /// The recommended side for each figure.
 fn choice(answer: &AbAnswer, [a, b]: &[String; 2]) -> String {
-    let of = |verdict: AbVerdict| {
+    let scopes_with = |verdict: AbVerdict| {
         let figures = answer.figures.iter().filter(|found| found.verdict == verdict);
         let figures = figures.map(|found| found.scope.label(&name_in_words(found.figure)));
         figures.collect::<Vec<_>>().join(" and ")
     };
-    brief::choice([a, b], &of(AbVerdict::Better), &of(AbVerdict::Worse))
+    brief::choice([a, b], &scopes_with(AbVerdict::Better), &scopes_with(AbVerdict::Worse))
 }
 
 /// `A (-o4)` and `B (-o16)`
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
     use model::metric::Scope;
 
-    fn told(verdicts: &[(Metric, f64, AbVerdict)]) -> (Tone, String, Vec<String>) {
+    fn statement_parts(verdicts: &[(Metric, f64, AbVerdict)]) -> (Tone, String, Vec<String>) {
         let figure = |(figure, percent, verdict): &(Metric, f64, AbVerdict)| AbFigure {
             figure: *figure,
             scope: Scope::All,
@@ -309,21 +309,21 @@ mod tests {
     fn the_headline_does_not_contradict_the_table() {
         use AbVerdict::{Better, CannotTell, Equivalent, LimitedByRate, Worse};
         let (tone, headline, _) =
-            told(&[(Metric::Iops, 21.9, Better), (Metric::Mean, 56.8, Worse), (Metric::P99, 45.1, Worse)]);
+            statement_parts(&[(Metric::Iops, 21.9, Better), (Metric::Mean, 56.8, Worse), (Metric::P99, 45.1, Worse)]);
         let mixed = "B is better in IOPS (+21.9 %), worse in mean (+56.8 %) and p99 (+45.1 %)";
         assert_eq!((tone, headline.as_str()), (Tone::Warn, mixed));
-        let (tone, headline, sentences) = told(&[(Metric::Iops, 5.0, Better), (Metric::Mean, 0.1, Equivalent)]);
+        let (tone, headline, sentences) = statement_parts(&[(Metric::Iops, 5.0, Better), (Metric::Mean, 0.1, Equivalent)]);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "B is better in IOPS (+5.0 %)"));
         assert_eq!(sentences[0], "Equivalent within 2 %: mean.");
-        let (tone, headline, sentences) = told(&[(Metric::Iops, -5.0, Worse), (Metric::P99, 3.0, CannotTell)]);
+        let (tone, headline, sentences) = statement_parts(&[(Metric::Iops, -5.0, Worse), (Metric::P99, 3.0, CannotTell)]);
         assert_eq!((tone, headline.as_str()), (Tone::Warn, "B is worse in IOPS (-5.0 %)"));
         assert_eq!(sentences[0], "Cannot tell, within the noise: p99.");
-        let (tone, headline, _) = told(&[(Metric::Iops, 0.1, Equivalent)]);
+        let (tone, headline, _) = statement_parts(&[(Metric::Iops, 0.1, Equivalent)]);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "A and B are equally fast, within 2 %"));
-        let (_, headline, sentences) = told(&[(Metric::Iops, 0.0, LimitedByRate), (Metric::Mean, 0.1, Equivalent)]);
+        let (_, headline, sentences) = statement_parts(&[(Metric::Iops, 0.0, LimitedByRate), (Metric::Mean, 0.1, Equivalent)]);
         assert_eq!(headline, "Throughput is limited by the rate of both sides, not by the storage");
         assert_eq!(sentences[..2], ["Equivalent within 2 %: mean.", "Limited by their rate: IOPS."]);
-        let (_, headline, sentences) = told(&[(Metric::Iops, 0.1, Equivalent), (Metric::P99, -3.0, CannotTell)]);
+        let (_, headline, sentences) = statement_parts(&[(Metric::Iops, 0.1, Equivalent), (Metric::P99, -3.0, CannotTell)]);
         assert_eq!(headline, "Cannot tell which is better: the difference of 3.0 % in p99 is within the noise");
         assert!(sentences.iter().all(|sentence| sentence.matches(':').count() < 2), "{sentences:?}");
     }

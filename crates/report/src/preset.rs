@@ -6,7 +6,7 @@ use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant_grouped};
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
 use super::weak;
-use crate::block::{Answer, Found};
+use crate::block::{Answer, VerdictLine};
 use crate::numbers::ms;
 use crate::words::figure_words::shown_figure;
 use model::expectation::{Ceiling, Expectation};
@@ -67,14 +67,14 @@ pub fn preset(result: &RunResult) -> Vec<Block> {
             }
         }
     }
-    let found = |(finding, loads): &(&Finding, Vec<&str>)| Found {
-        tone: Tone::of(Some(finding.severity)),
+    let found = |(finding, loads): &(&Finding, Vec<&str>)| VerdictLine {
+        tone: Tone::from_severity(Some(finding.severity)),
         word: finding.severity.word().to_owned(),
         name: text(&format!("{} ({})", finding.subject, loads.join("; "))),
         figure: text(&finding.figure),
-        ..Found::default()
+        ..VerdictLine::default()
     };
-    let findings: Vec<Found> = unmet.iter().map(found).collect();
+    let findings: Vec<VerdictLine> = unmet.iter().map(found).collect();
     // Those of an acceptance are all listed after it.
     let unmet = (!findings.is_empty() && !preset.is_acceptance)
         .then(|| Block::Verdict(Banner { tone: Tone::Bad, headline: String::new(), findings }));
@@ -141,11 +141,11 @@ pub(crate) fn answer(preset: &PresetRun, result: &RunResult) -> Option<String> {
         return (!rows.is_empty()).then(|| rows.join("; "));
     }
     runs.sort_by(|(_, one), (_, other)| one.iops.total_cmp(&other.iops));
-    let told = |(name, run): &(&str, Headline)| format!("{} ({})", Quantity::Iops.value(run.iops), text(name));
+    let with_name = |(name, run): &(&str, Headline)| format!("{} ({})", Quantity::Iops.value(run.iops), text(name));
     match &runs[..] {
         [] => None,
-        [only] => Some(told(only)),
-        [lowest, .., highest] => Some(format!("from {} to {}", told(lowest), told(highest))),
+        [only] => Some(with_name(only)),
+        [lowest, .., highest] => Some(format!("from {} to {}", with_name(lowest), with_name(highest))),
     }
 }
 
@@ -172,14 +172,14 @@ fn judged(preset: &PresetRun, result: &RunResult) -> Vec<String> {
                 None => counts.push((words, 1, is_doubtful)),
             }
         }
-        let told = |(words, count, doubtful): &(&str, usize, usize)| {
+        let count_of_loads = |(words, count, doubtful): &(&str, usize, usize)| {
             let doubtful = if *doubtful > 0 { format!(", {doubtful} of them doubtful (WARN)") } else { String::new() };
             let count = if *count == found.len() { "all".to_owned() } else { count.to_string() };
             format!("{count} {words}{doubtful}")
         };
         let range =
             if found.len() == 1 { latency(lowest) } else { format!("{} to {}", latency(lowest), latency(highest)) };
-        Some(format!("{what} of {range}, {}", counts.iter().map(told).collect::<Vec<_>>().join(", ")))
+        Some(format!("{what} of {range}, {}", counts.iter().map(count_of_loads).collect::<Vec<_>>().join(", ")))
     };
     let kinds = [
         (BandKind::Data, "mean latencies"),
@@ -196,7 +196,7 @@ fn statement(loads: &str, (worst, words): &(Severity, String), runs: &[NamedRun<
          INVALID verdict of the run, even a PASS is not proven."
             .to_owned()
     });
-    Statement::new(Tone::of(Some(*worst)), format!("{loads}: {words}"), doubt)
+    Statement::new(Tone::from_severity(Some(*worst)), format!("{loads}: {words}"), doubt)
 }
 
 /// A PASS of a load whose verdict puts it into doubt.
@@ -501,7 +501,7 @@ fn about_commits(result: &RunResult) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn told(worst: Severity, words: &str, severity: Severity) -> (Tone, String, Vec<String>) {
+    fn statement_parts(worst: Severity, words: &str, severity: Severity) -> (Tone, String, Vec<String>) {
         let run = Headline { severity: Some(severity), ..Headline::default() };
         let runs = [("reads".to_owned(), &run)];
         let Statement { tone, headline, sentences, .. } = statement("2 loads", &(worst, words.to_owned()), &runs);
@@ -510,10 +510,10 @@ mod tests {
 
     #[test]
     fn passes_and_verdicts_are_put_into_relation() {
-        let (tone, headline, sentences) = told(Severity::Pass, "2 PASS", Severity::Warn);
+        let (tone, headline, sentences) = statement_parts(Severity::Pass, "2 PASS", Severity::Warn);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "2 loads: 2 PASS"));
         assert!(sentences[0].ends_with("even a PASS is not proven."), "{sentences:?}");
-        let (tone, _, sentences) = told(Severity::Fail, "1 FAIL", Severity::Note);
+        let (tone, _, sentences) = statement_parts(Severity::Fail, "1 FAIL", Severity::Note);
         assert_eq!((tone, sentences), (Tone::Bad, Vec::new()));
     }
 

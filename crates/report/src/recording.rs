@@ -8,7 +8,7 @@ use super::environment::{self, Machine};
 use super::foreign_text::text;
 use super::quantity::{Quantity, grouped, latency, significant, significant_grouped, size};
 use crate::block::{Answer, Brief, Trust};
-use crate::chart::Shown;
+use crate::chart::ChartResult;
 use crate::words::time::utc;
 use model::device_interval::Recording;
 use model::device_interval::{DeviceInterval, DeviceRates, WatchedDevice};
@@ -246,7 +246,7 @@ fn facts(recording: &Recording) -> Vec<Fact> {
 }
 
 /// The charts of the busiest device.
-pub(crate) fn shown(recording: &Recording) -> Vec<Shown> {
+pub(crate) fn shown(recording: &Recording) -> Vec<ChartResult> {
     let busiest = active_devices(&recording.intervals).into_iter().next();
     busiest.map(|(name, _)| device::charts(&recording.intervals, name, whole(recording))).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! The report of runs of the same load.
 
-use super::again::Again;
+use super::again::TypedCommand;
 use super::answer::Statement;
 use super::block::{Block, Column, Report, Section, Table, Tone, charts, dash};
 use super::brief::{self, each, remedy_of_runs};
@@ -87,7 +87,7 @@ fn brief(
 ) -> Brief {
     let runs: Vec<&Headline> = sweep.measured().collect();
     let common = Brief::of_runs(sweep, example);
-    let again = Again::of_method("repeat", sweep);
+    let again = TypedCommand::of_method("repeat", sweep);
     let Some(found) = found else {
         return Brief {
             measured: "No run has results.".to_owned(),
@@ -248,31 +248,31 @@ mod tests {
     /// Such runs had no interval, while `ab` printed its own without comment.
     #[test]
     fn runs_that_all_have_warnings_say_what_their_interval_covers() {
-        let told = |severity: Severity, sound: u32, count: u32| {
+        let words_and_brief = |severity: Severity, sound: u32, count: u32| {
             let (name, example) = ("d", None);
             let sweep = sweep(severity, sound, count);
             let report =
                 crate::Subject::Series { kind: SeriesKind::Repeat, name, sweep: &sweep, example }.report(|_| None);
             (report.words(), report.brief)
         };
-        let (warned, Brief { measured, trust, .. }) = told(Severity::Warn, 0, 8);
+        let (warned, Brief { measured, trust, .. }) = words_and_brief(Severity::Warn, 0, 8);
         assert!(measured.contains("(95 % confidence interval 100 IOPS to 104 IOPS)"), "{measured}");
         assert!(
             trust.words.contains("Every run has a warning: the 95 % confidence intervals cover "),
             "{}",
             trust.words
         );
-        let (mixed, _) = told(Severity::Warn, 1, 8);
+        let (mixed, _) = words_and_brief(Severity::Warn, 1, 8);
         for text in [&warned, &mixed] {
             assert!(text.contains(" 100 to 104 IOPS "), "{text}");
         }
         // A sentence begins with a capital letter.
         let words = &EVERY_RUN_WARNED[1..];
         assert!(warned.contains(words) && !mixed.contains(words), "{warned}{mixed}");
-        let (_, Brief { trust, .. }) = told(Severity::Note, 0, 8);
+        let (_, Brief { trust, .. }) = words_and_brief(Severity::Note, 0, 8);
         let sure = "Yes: the interval covers the variation between 8 runs (IOPS: standard deviation ";
         assert!(trust.words.starts_with(sure), "{}", trust.words);
-        let (_, Brief { measured, trust, .. }) = told(Severity::Warn, 0, 3);
+        let (_, Brief { measured, trust, .. }) = words_and_brief(Severity::Warn, 0, 3);
         assert!(!measured.contains("95 %") && trust.words.contains("6 are needed."), "{measured} {}", trust.words);
     }
 }

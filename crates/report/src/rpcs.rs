@@ -80,15 +80,15 @@ mod tests {
 
     #[test]
     fn a_share_splits_its_latency_and_local_storage_has_none() {
-        let told = |runs: &[RunResult]| of_latency("nas", runs);
+        let sentence = |runs: &[RunResult]| of_latency("nas", runs);
         let once =
             "nas: of a mean latency of 2.5 ms, an RPC takes 1.9 ms to the server and back, and waits 300 µs to be sent";
-        assert_eq!(told(&[run(1000.0)]), Some(format!("{once}.")));
-        assert_eq!(told(&[run(4000.0), run(4000.0)]), Some(format!("{once}; 4 RPCs per I/O.")));
+        assert_eq!(sentence(&[run(1000.0)]), Some(format!("{once}.")));
+        assert_eq!(sentence(&[run(4000.0), run(4000.0)]), Some(format!("{once}; 4 RPCs per I/O.")));
         let mut local = run(1000.0);
         local.time_spans[0].measured.as_mut().expect("figures").shares.clear();
-        assert_eq!(told(&[local.clone()]), None);
-        assert_eq!(told(&[run(1000.0), local]), None);
-        assert_eq!(told(&[]), None);
+        assert_eq!(sentence(&[local.clone()]), None);
+        assert_eq!(sentence(&[run(1000.0), local]), None);
+        assert_eq!(sentence(&[]), None);
     }
 }

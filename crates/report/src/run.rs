@@ -1,6 +1,6 @@
 //! The report of one result.
 
-use super::block::{Banner, Block, Column, Found, Report, Section, Table, Tile, Tone, charts, dash};
+use super::block::{Banner, Block, Column, VerdictLine, Report, Section, Table, Tile, Tone, charts, dash};
 use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::fleet;
@@ -250,7 +250,7 @@ pub fn beside_diskspd(span: Option<&TimeSpan>, span_result: &TimeSpanResult, has
 
 fn failure(headline: &str, reasons: &[String]) -> Block {
     let found =
-        |reason: &String| Found { tone: Tone::Bad, word: "ERROR".to_owned(), figure: text(reason), ..Found::default() };
+        |reason: &String| VerdictLine { tone: Tone::Bad, word: "ERROR".to_owned(), figure: text(reason), ..VerdictLine::default() };
     Block::Verdict(Banner {
         tone: Tone::Bad,
         headline: headline.to_owned(),
@@ -267,7 +267,7 @@ fn is_imported(result: &RunResult, span_result: &TimeSpanResult) -> bool {
 fn shown_by_figures(found: &Verdict) -> Option<Block> {
     let tone = found.severity().map(|severity| match severity {
         Severity::Note => Tone::Plain,
-        graver => Tone::of(Some(graver)),
+        graver => Tone::from_severity(Some(graver)),
     })?;
     let findings = found.findings.iter().map(|finding| self::found(finding, &finding.name)).collect();
     Some(Block::Verdict(Banner { tone, headline: "What the figures alone show".to_owned(), findings }))
@@ -283,7 +283,7 @@ pub fn verdict(verdict: &Verdict) -> Banner {
         None => format!("Sound: {}", sum_up(verdict)),
     };
     let findings = verdict.findings.iter().map(|finding| found(finding, &finding.name)).collect();
-    Banner { tone: Tone::of(severity), headline, findings }
+    Banner { tone: Tone::from_severity(severity), headline, findings }
 }
 
 /// Results against the stated limits (`--expect`).
@@ -299,7 +299,7 @@ pub fn expectation(expectation: &Expectation) -> (Banner, Table) {
             format!("{share_percent:.1} %"),
         ]
     };
-    let tone = findings.iter().map(|finding| Tone::of(Some(finding.severity))).max().unwrap_or(Tone::Plain);
+    let tone = findings.iter().map(|finding| Tone::from_severity(Some(finding.severity))).max().unwrap_or(Tone::Plain);
     let headline = lowest_limit(expectation);
     let findings = findings.iter().map(|finding| found(finding, &finding.name)).collect();
     let numbers = ["reached", "limit", "share"].map(Column::number);
@@ -359,7 +359,7 @@ fn not_verified(found: &VerificationFigures) -> Option<Block> {
 
 /// The outcome of the requirements, if there were any.
 pub fn requirements(requirements: &[Finding]) -> Option<Banner> {
-    let tone = requirements.iter().map(|finding| Tone::of(Some(finding.severity))).max()?;
+    let tone = requirements.iter().map(|finding| Tone::from_severity(Some(finding.severity))).max()?;
     let headline = format!("Requirements: {}", requirements_summary(requirements));
     let findings = requirements.iter().map(|finding| found(finding, &finding.subject)).collect();
     Some(Banner { tone, headline, findings })
@@ -374,22 +374,22 @@ fn add_meanings(block: &mut Block, explain: Explain) {
 }
 
 /// A line of a banner.
-fn found(finding: &Finding, name: &str) -> Found {
+fn found(finding: &Finding, name: &str) -> VerdictLine {
     let basis =
         if finding.basis.is_empty() { String::new() } else { format!("; source of the limit: {}", finding.basis) };
     let figure = finding.figure.clone() + &basis;
     let (figure, more) = Finding::parts(&figure);
-    Found {
+    VerdictLine {
         tone: match finding.severity {
             Severity::Note => Tone::Plain,
-            graver => Tone::of(Some(graver)),
+            graver => Tone::from_severity(Some(graver)),
         },
         word: finding.severity.word().to_owned(),
         name: text(name),
         figure: text(figure),
         more: text(more),
         advice: text(&finding.advice),
-        ..Found::default()
+        ..VerdictLine::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The four answers of a result.
 
-use super::again::Again;
+use super::again::TypedCommand;
 use super::answer::sentence;
 use super::block::Tone;
 use super::brief::{FINDINGS_MAX, is_small_share, listed, names_option, place, remedy};
@@ -57,7 +57,7 @@ pub fn brief(result: &RunResult, explain: Explain) -> Brief {
         Some(_) if is_imported => format!("{} {UNSAID_BY_OTHERS}", place(result)),
         Some(_) => place(result),
     };
-    let again = Again::of(result);
+    let again = TypedCommand::from_result(result);
     if spans.is_empty() {
         return Brief { on, ..nothing(result, again.as_ref()) };
     }
@@ -72,7 +72,7 @@ pub fn brief(result: &RunResult, explain: Explain) -> Brief {
 }
 
 /// Of a result without figures.
-fn nothing(result: &RunResult, again: Option<&Again>) -> Brief {
+fn nothing(result: &RunResult, again: Option<&TypedCommand>) -> Brief {
     let of_spans = result.time_spans.iter();
     let errors = result.errors.iter().chain(of_spans.clone().flat_map(|span_result| &span_result.errors));
     let reason =
@@ -83,7 +83,7 @@ fn nothing(result: &RunResult, again: Option<&Again>) -> Brief {
         measured: format!("Nothing{reason}."),
         trust: Trust { tone: Tone::Bad, words: "No: there are no figures.".to_owned() },
         next: cause.to_owned(),
-        command: again.map(Again::command).unwrap_or_default(),
+        command: again.map(TypedCommand::command).unwrap_or_default(),
         ..Brief::default()
     }
 }
@@ -259,11 +259,11 @@ fn which(runs: &[NamedRun<'_>]) -> Option<String> {
     if doubtful.is_empty() || sound.is_empty() {
         return None;
     }
-    let told = |names: Vec<&str>| listed(names.into_iter().map(str::to_owned).collect(), FINDINGS_MAX);
+    let list = |names: Vec<&str>| listed(names.into_iter().map(str::to_owned).collect(), FINDINGS_MAX);
     Some(if sound.len() < doubtful.len() {
-        format!("Without warnings: {}.", told(sound))
+        format!("Without warnings: {}.", list(sound))
     } else {
-        format!("With warnings: {}.", told(doubtful))
+        format!("With warnings: {}.", list(doubtful))
     })
 }
 
@@ -286,8 +286,8 @@ fn unjudged(program: &str, spans: &[&TimeSpanResult]) -> Trust {
     let findings = || findings(spans.iter().copied());
     let of_span = |(number, span): (usize, &&TimeSpanResult)| {
         let which = if spans.len() > 1 { format!(", timespan {number}") } else { String::new() };
-        let told = move |finding: &Finding| format!("{} ({}{which})", text(&finding.figure), finding.name);
-        self::findings([*span]).map(told).collect::<Vec<_>>()
+        let describe = move |finding: &Finding| format!("{} ({}{which})", text(&finding.figure), finding.name);
+        self::findings([*span]).map(describe).collect::<Vec<_>>()
     };
     let shown: Vec<String> = (1..).zip(spans).flat_map(of_span).collect();
     let shown = if shown.is_empty() {
@@ -297,7 +297,7 @@ fn unjudged(program: &str, spans: &[&TimeSpanResult]) -> Trust {
     };
     let severity = findings().map(|finding| finding.severity).max().filter(|severity| *severity > Severity::Note);
     Trust {
-        tone: severity.map_or(Tone::Plain, |severity| Tone::of(Some(severity))),
+        tone: severity.map_or(Tone::Plain, |severity| Tone::from_severity(Some(severity))),
         words: format!(
             "Not judged: {program} does not check for conditions that invalidate or bias its results.{shown}"
         ),
@@ -331,7 +331,7 @@ fn is_profile(word: &str) -> bool {
 }
 
 /// The next step, and the command for it.
-fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String, String) {
+fn next(result: &RunResult, again: Option<&TypedCommand>, explain: Explain) -> (String, String) {
     let mut findings: Vec<&Finding> = findings(&result.time_spans).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let measured = result.time_spans.iter().filter_map(|span_result| span_result.measured.as_ref());
@@ -355,7 +355,7 @@ fn next(result: &RunResult, again: Option<&Again>, explain: Explain) -> (String,
     let (options, how): (Vec<&str>, Vec<&str>) = options.into_iter().unzip();
     let other = again.filter(|_| !options.is_empty()).and_then(|again| again.clone().with(&options));
     let other = other.map(|other| other.command());
-    let same = || again.map(Again::command).unwrap_or_default();
+    let same = || again.map(TypedCommand::command).unwrap_or_default();
     let headlines: Vec<Headline> = result.time_spans.iter().filter_map(stats::headline).collect();
     let runs: Vec<&Headline> = headlines.iter().collect();
     let grave = findings.iter().copied().filter(|finding| !is_small_share(&runs, &finding.name));

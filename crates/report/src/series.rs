@@ -1,6 +1,6 @@
 //! Parts that the reports of all series of runs have in common.
 
-use super::block::{Block, Brief, Found, Report, Section, Tone};
+use super::block::{Block, Brief, VerdictLine, Report, Section, Tone};
 use super::environment::subtitle_of_runs;
 use super::foreign_text::text;
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
@@ -42,12 +42,12 @@ pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     let mut findings = Vec::new();
     for visit in &sweep.visits {
         if let VisitOutcome::Failed { reasons } = &visit.outcome {
-            findings.push(Found {
+            findings.push(VerdictLine {
                 tone: Tone::Bad,
                 word: "FAILED".to_owned(),
                 name: name(sweep, visit),
                 figure: text(&reasons.join("; ")),
-                ..Found::default()
+                ..VerdictLine::default()
             });
         }
     }
@@ -63,7 +63,7 @@ pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
             let overload =
                 warnings(&all, explain).into_iter().filter(|all| each.iter().all(|one| one.name != all.name));
             let overload =
-                overload.map(|found| Found { tone: Tone::Plain, word: Severity::Note.word().to_owned(), ..found });
+                overload.map(|found| VerdictLine { tone: Tone::Plain, word: Severity::Note.word().to_owned(), ..found });
             each.extend(overload.collect::<Vec<_>>());
             each.iter_mut().for_each(advise);
             each
@@ -72,22 +72,22 @@ pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
     };
     // The finding that there are warnings is needed only for older documents, which do not name them.
     let others = sweep.findings.iter().filter(|finding| each.is_empty() || finding.name != "warned-runs");
-    let others = others.map(|finding| Found {
-        tone: Tone::of(Some(finding.severity)),
+    let others = others.map(|finding| VerdictLine {
+        tone: Tone::from_severity(Some(finding.severity)),
         word: finding.severity.word().to_owned(),
         name: text(&finding.name),
         figure: text(&finding.figure),
         advice: text(&finding.advice),
-        ..Found::default()
+        ..VerdictLine::default()
     });
-    let others: Vec<Found> = others.collect();
+    let others: Vec<VerdictLine> = others.collect();
     findings.extend(each);
     findings.extend(others);
     banner(findings)
 }
 
 /// Sets the advice for a search, where the program chooses the rates and other options set the run lengths.
-pub(crate) fn advise(found: &mut Found) {
+pub(crate) fn advise(found: &mut VerdictLine) {
     if let Some(advice) = crate::words::limit::advice(&found.name) {
         found.advise(advice);
     }

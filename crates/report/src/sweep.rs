@@ -13,7 +13,7 @@ use super::series::{advise, command, report_of_runs, verdicts};
 use super::warnings::Explain;
 use super::weak;
 use crate::block::Answer;
-use crate::chart::Shown;
+use crate::chart::ChartResult;
 use crate::words::figure_words::{name, name_of};
 use crate::words::limit::without_overload;
 use crate::words::sweep::{
@@ -22,15 +22,15 @@ use crate::words::sweep::{
     range_of_load, rate_of_series, splits, unit,
 };
 use in_brief::{in_brief, is_at_edge};
-use model::doubt::Doubt;
+use model::doubt::RunWarnings;
 use model::headline::Headline;
 use model::limit::{Limit, LimitFound};
 use model::metric::{Metric, Scope, ScopedMetric};
 use model::result::RunResult;
 use model::sweep::{BlockKnee, BlockSeries, DepthEstimate, DepthSeries, Knee, Saturation, Setting, Sweep, Visit};
 use model::units::{counted, mib};
-use stats::limit::{Met, met};
-use stats::sweep::{AcrossBlocks, Shown as Why};
+use stats::limit::{LimitsMet, met};
+use stats::sweep::{AcrossBlocks, SectionReason as Why};
 
 /// The report; `chosen` is the result of the [recommended](stats::sweep::recommended) point.
 pub(crate) fn report(sweep: &Sweep, chosen: Option<&RunResult>, name: &str, explain: Explain) -> Report {
@@ -94,7 +94,7 @@ fn why_shown(sweep: &Sweep, point: usize, why: Why) -> String {
 }
 
 /// The charts of the points.
-pub(crate) fn shown(sweep: &Sweep) -> Vec<Shown> {
+pub(crate) fn shown(sweep: &Sweep) -> Vec<ChartResult> {
     let mut found = Vec::new();
     found.extend(over_depth(sweep).into_iter().map(Ok));
     found.extend(grids(sweep).into_iter().map(Ok));
@@ -248,7 +248,7 @@ fn of_blocks(sweep: &Sweep, series: &BlockSeries) -> (Option<usize>, Statement) 
 fn of_limits(sweep: &Sweep, found: &LimitFound) -> Statement {
     let headline = crate::words::limit::headline(sweep, found);
     let details = crate::words::limit::details(sweep, found);
-    let doubt = Doubt::of(&crate::words::limit::decisive(sweep, found)).and_then(|doubt| doubt.of_all());
+    let doubt = RunWarnings::from_runs(&crate::words::limit::decisive(sweep, found)).and_then(|doubt| doubt.of_all());
     let tone = match (found.is_confirmed && found.noise.is_none() && doubt.is_none(), found.holds) {
         (false, _) => Tone::Warn,
         (true, Some(_)) => Tone::Good,
@@ -457,7 +457,7 @@ const SEARCHED: &str = "Response times count from the intended start of an I/O, 
                         other figures those of the one of them with the median IOPS.";
 
 /// The number of runs of a search, and their kind.
-fn made(sweep: &Sweep) -> String {
+fn describe_search_runs(sweep: &Sweep) -> String {
     let measured = || sweep.visits.iter().filter(|visit| visit.headline().is_some());
     let (of_rates, all) = (measured().filter(|visit| visit.is_of_point()).count(), measured().count());
     let capacity = if all > of_rates { ", after one without a rate that measured the capacity" } else { "" };
@@ -479,7 +479,7 @@ fn response(limit: &Limit) -> String {
 
 /// For the runs at a rate: met or missed limits, response times, and their number.
 fn of_search(sweep: &Sweep, found: &LimitFound, point: usize) -> (String, Vec<String>) {
-    let Met { met, runs } = met(sweep, found, point);
+    let LimitsMet { met, runs } = met(sweep, found, point);
     let word = match (met, runs) {
         (0, _) => "no".to_owned(),
         (met, runs) if met == runs => "yes".to_owned(),
@@ -531,7 +531,7 @@ fn table(sweep: &Sweep) -> Table {
     let weak = weak::note(figures.any(|figures| latencies.iter().any(|metric| weak::marked(figures, *metric).is_weak)));
     let is_repeated = points.iter().any(|point| stats::sweep::runs(sweep, *point).len() > 1);
     let mut notes = match (&sweep.limit, is_repeated) {
-        (Some(_), _) => vec![made(sweep), SEARCHED.to_owned()],
+        (Some(_), _) => vec![describe_search_runs(sweep), SEARCHED.to_owned()],
         (None, false) => Vec::new(),
         (None, true) => vec![MEDIANS.to_owned()],
     };
@@ -702,11 +702,11 @@ mod tests {
                 }
             }
             stats::sweep::conclude(&mut sweep);
-            let of = |chart: Chart| {
+            let cells_of = |chart: Chart| {
                 let Marks::Cells(cells) = &chart.series[0].marks else { panic!("no heat map") };
                 (chart.caption.clone(), cells.iter().map(|cell| cell.label.clone()).collect())
             };
-            grids(&sweep).into_iter().map(of).collect()
+            grids(&sweep).into_iter().map(cells_of).collect()
         };
         let (caption, iops) = &labels(&[2])[0];
         assert_eq!(caption, "! = measured with warnings");
@@ -849,7 +849,7 @@ mod tests {
         let [times, throughput] = &shown(&sweep)[..] else { panic!("two charts") };
         let names = [times, throughput].map(|chart| chart.as_ref().expect("a chart").name);
         assert_eq!(names, ["settings-latency", "settings-throughput"], "what decides comes first");
-        let dots = |chart: &Shown| match &chart.as_ref().expect("a chart").series[0].marks {
+        let dots = |chart: &ChartResult| match &chart.as_ref().expect("a chart").series[0].marks {
             Marks::Dots(dots) => dots.len(),
             other => panic!("{other:?}"),
         };

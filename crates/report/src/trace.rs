@@ -3,7 +3,7 @@
 use super::answer::Statement;
 use super::axis::Axis;
 use super::block::{Answer, Block, Brief, Column, Report, Section, Table, Tone, Trust, charts, dash};
-use super::chart::{Absent, Chart, Marks, Series, Shown};
+use super::chart::{MissingChart, Chart, Marks, Series, ChartResult};
 use super::foreign_text::text;
 use super::quantity::{Quantity, change, grouped, latency, significant, significant_grouped, size};
 use super::role::Role;
@@ -429,12 +429,12 @@ fn properties(summary: &Summary) -> Table {
 }
 
 /// Reads and writes per second over time.
-fn course(summary: &Summary) -> Shown {
+fn course(summary: &Summary) -> ChartResult {
     const TITLE: &str = "Requests per second";
     let course = &summary.course;
     let width_s = course.interval_ns as f64 / 1e9;
     if course.requests.len() < 2 {
-        return Err(Absent { title: TITLE, reason: "the trace is too short, or has no times".to_owned() });
+        return Err(MissingChart { title: TITLE, reason: "the trace is too short, or has no times".to_owned() });
     }
     let points = |index: usize| -> Vec<(f64, f64)> {
         let middle = |number: u32| (f64::from(number) + 0.5) * width_s;

@@ -1,9 +1,9 @@
 //! Warnings in the verdicts of several runs: what each means, and which runs it affects.
 
-use super::block::{Banner, Block, Found, Tone};
+use super::block::{Banner, Block, VerdictLine, Tone};
 use super::foreign_text::text;
 use super::quantity::{significant, size};
-use model::doubt::{Doubt, NotedRuns};
+use model::doubt::{RunWarnings, NotedRuns};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 
@@ -26,7 +26,7 @@ pub struct Meaning {
     pub advice: &'static str,
 }
 
-impl Found {
+impl VerdictLine {
     /// Replaces the advice.
     pub(crate) fn advise(&mut self, advice: &str) {
         let advice = plain(advice);
@@ -49,23 +49,23 @@ pub type Explain = fn(name: &str) -> Option<Meaning>;
 pub(crate) type NamedRun<'a> = (String, &'a Headline);
 
 /// A line for each finding of the runs: warnings, then notes, the most frequent first.
-pub(crate) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
+pub(crate) fn warnings(runs: &[NamedRun<'_>], explain: Explain) -> Vec<VerdictLine> {
     let headlines = || runs.iter().map(|(_, run)| *run);
-    let causes = Doubt::of(headlines()).map(|doubt| doubt.causes).unwrap_or_default();
-    let notes = NotedRuns::of(headlines()).map(|noted| noted.notes).unwrap_or_default();
+    let causes = RunWarnings::from_runs(headlines()).map(|doubt| doubt.causes).unwrap_or_default();
+    let notes = NotedRuns::from_runs(headlines()).map(|noted| noted.notes).unwrap_or_default();
     let is_warning = |name: &String| causes.iter().any(|(cause, _)| cause == name);
-    let of = |name: &str, kind| warning(name, &having(name, runs, kind), runs.len(), explain);
-    let warned = causes.iter().map(|(name, _)| of(name, |run| &run.warnings));
+    let warning_of = |name: &str, kind| warning(name, &having(name, runs, kind), runs.len(), explain);
+    let warned = causes.iter().map(|(name, _)| warning_of(name, |run| &run.warnings));
     // A finding that is a warning in other runs is listed there.
     let milder = notes.iter().filter(|(name, _)| !is_warning(name)).map(|(name, _)| {
         let (tone, word) = (Tone::Plain, Severity::Note.word().to_owned());
-        Found { tone, word, ..of(name, |run| &run.notes) }
+        VerdictLine { tone, word, ..warning_of(name, |run| &run.notes) }
     });
     warned.chain(milder).collect()
 }
 
 /// [`warnings`] for intervals from the differences between runs: no run need be long enough for an interval of its own.
-pub(crate) fn warnings_of_repeats(runs: &[NamedRun<'_>], explain: Explain) -> Vec<Found> {
+pub(crate) fn warnings_of_repeats(runs: &[NamedRun<'_>], explain: Explain) -> Vec<VerdictLine> {
     let mut all = warnings(runs, explain);
     if let Some((short, meaning)) = all.iter_mut().find(|found| found.name == "short-run").zip(explain("short-run")) {
         short.advise(meaning.advice);
@@ -74,7 +74,7 @@ pub(crate) fn warnings_of_repeats(runs: &[NamedRun<'_>], explain: Explain) -> Ve
 }
 
 /// The findings of several runs, if there are any.
-pub(crate) fn banner(findings: Vec<Found>) -> Option<Block> {
+pub(crate) fn banner(findings: Vec<VerdictLine>) -> Option<Block> {
     let tone = findings.iter().map(|found| found.tone).max()?;
     let headline = match tone {
         Tone::Bad => "Some runs failed or are invalid",
@@ -90,7 +90,7 @@ fn having<'a>(name: &str, runs: &[NamedRun<'a>], kind: fn(&Headline) -> &[String
 }
 
 /// `all`: the number of runs, including those `affected`.
-fn warning(name: &str, affected: &[NamedRun<'_>], all: usize, explain: Explain) -> Found {
+fn warning(name: &str, affected: &[NamedRun<'_>], all: usize, explain: Explain) -> VerdictLine {
     let count = affected.len();
     let affected = || affected.iter();
     // The rule may be graver than its finding.
@@ -117,9 +117,9 @@ fn warning(name: &str, affected: &[NamedRun<'_>], all: usize, explain: Explain) 
         format!("in {count} of {all} runs: {}{more}", names.join("; "))
     };
     let advice = advice_for_all(affected().filter_map(|(_, run)| run.finding_advice(name)), meaning);
-    let spread = Spread::of(&affected().collect::<Vec<_>>(), name, meaning);
-    Found {
-        tone: Tone::of(Some(severity)),
+    let spread = Spread::from_runs(&affected().collect::<Vec<_>>(), name, meaning);
+    VerdictLine {
+        tone: Tone::from_severity(Some(severity)),
         word: severity.word().to_owned(),
         name: text(name),
         figure: spread.as_ref().map_or_else(|| which.clone(), |Spread { words, .. }| format!("{words}, {which}")),
@@ -149,7 +149,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(affected: &[&NamedRun<'_>], name: &str, meaning: Option<Meaning>) -> Option<Self> {
+    fn from_runs(affected: &[&NamedRun<'_>], name: &str, meaning: Option<Meaning>) -> Option<Self> {
         let value = |(_, run): &&NamedRun<'_>| run.finding_value(name);
         let by_value = |one: &&&NamedRun<'_>, other: &&&NamedRun<'_>| {
             value(one).unwrap_or_default().total_cmp(&value(other).unwrap_or_default())
@@ -247,7 +247,7 @@ mod tests {
             warning_values: vec![Some(8.0), value],
             ..run(Severity::Warn, &["drift", "steal"])
         };
-        let told = |runs: &[Headline]| {
+        let value_and_more = |runs: &[Headline]| {
             let named: Vec<NamedRun<'_>> =
                 (1..).zip(runs).map(|(number, run)| (format!("run {number}"), run)).collect();
             let found = warnings(&named, explain).into_iter().find(|found| found.name == "steal").expect("it is there");
@@ -255,14 +255,14 @@ mod tests {
         };
         let runs: Vec<Headline> =
             (1..=4).map(|value| with(Some(f64::from(value)), &format!("{value} % stolen; idle 1 %"))).collect();
-        let (figure, more) = told(&runs[..2]);
+        let (figure, more) = value_and_more(&runs[..2]);
         assert_eq!(figure, "1 to 2 % (largest: run 2), in both runs");
         assert_eq!(more, "2 % stolen; idle 1 %");
-        assert_eq!(told(&runs).0, "1 to 4 % (largest: run 4), in all 4 runs");
+        assert_eq!(value_and_more(&runs).0, "1 to 4 % (largest: run 4), in all 4 runs");
         let alike = vec![with(Some(2.0), "2 % stolen; idle 1 %"); 3];
-        assert_eq!(told(&alike), ("2 % stolen, in all 3 runs".to_owned(), "idle 1 %".to_owned()));
+        assert_eq!(value_and_more(&alike), ("2 % stolen, in all 3 runs".to_owned(), "idle 1 %".to_owned()));
         let earlier = vec![with(None, "2 % stolen"), with(None, "3 % stolen")];
-        assert_eq!(told(&earlier).0, "3 % stolen, in both runs", "older documents have no values");
+        assert_eq!(value_and_more(&earlier).0, "3 % stolen, in both runs", "older documents have no values");
         assert_eq!((shown(67_108_864.0, "bytes"), shown(3.25, "requests")), ("64 MiB".into(), "3.25 requests".into()));
         assert_eq!(shown(1.0, "contradictions"), "1 contradiction");
     }
@@ -288,7 +288,7 @@ mod tests {
             ..run(Severity::Note, &[])
         };
         let warned = Headline { notes: short.notes.clone(), ..run(Severity::Warn, &["steal"]) };
-        let told = |runs: &[&Headline]| {
+        let lines_and_banner = |runs: &[&Headline]| {
             let named: Vec<NamedRun<'_>> =
                 (1..).zip(runs).map(|(number, run)| (format!("run {number}"), *run)).collect();
             let found = warnings(&named, explain);
@@ -297,10 +297,10 @@ mod tests {
             let lines: Vec<String> = lines;
             (banner.headline, lines)
         };
-        let (headline, lines) = told(&[&short, &short]);
+        let (headline, lines) = lines_and_banner(&[&short, &short]);
         assert_eq!(headline, "No warnings; these notes limit what the figures show");
         assert_eq!(lines, ["NOTE short-run: measured for 1.0 s, in both runs"]);
-        let (headline, lines) = told(&[&warned, &short]);
+        let (headline, lines) = lines_and_banner(&[&warned, &short]);
         assert_eq!(headline, "Look at these before using the results");
         assert_eq!(lines.len(), 2);
         assert!(

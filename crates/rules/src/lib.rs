@@ -13,7 +13,7 @@ pub mod verdict;
 
 pub use rule::{Observation, Rule, RuleSet};
 
-use model::expectation::Stated;
+use model::expectation::StatedLimits;
 use model::latency_band::BandKind;
 use model::requirement::Requirement;
 use model::result::RunResult;
@@ -21,7 +21,7 @@ use model::result::RunResult;
 /// A result with the findings of all rules; `stated` are the rated limits of the storage (`--expect`).
 pub fn judged(
     mut result: RunResult,
-    stated: Option<&Stated>,
+    stated: Option<&StatedLimits>,
     requirements: &[Requirement],
     bands: &[Option<BandKind>],
 ) -> RunResult {

@@ -72,11 +72,11 @@ pub fn judge(result: &mut RunResult, requirements: &[Requirement], bands: &[Opti
     for (index, (span_result, span)) in result.time_spans.iter_mut().zip(&result.profile.time_spans).enumerate() {
         let kind = bands.get(index).copied().flatten();
         let band = kind.map(|kind| (kind, medium));
-        span_result.requirements = of(span, span_result, requirements, band);
+        span_result.requirements = evaluate(span, span_result, requirements, band);
     }
 }
 
-fn of(
+fn evaluate(
     span: &TimeSpan,
     span_result: &TimeSpanResult,
     requirements: &[Requirement],
@@ -97,7 +97,7 @@ fn in_band(context: &RequirementContext<'_>, kind: BandKind, medium: Medium) -> 
             Observation::without_value(format!("{} was not measured", kind.figure())).with_severity(Severity::Unknown)
         }
     };
-    observation.of(&subject)
+    observation.with_subject(&subject)
 }
 
 /// One observation for each part that the requirement covers.
@@ -106,7 +106,7 @@ fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Vec<
         Ok(resolved) => resolved,
         Err(reason) => {
             let unknown = Observation::without_value(reason).with_severity(Severity::Unknown);
-            return vec![unknown.of(requirement.to_string()).with_basis(&requirement.basis)];
+            return vec![unknown.with_subject(requirement.to_string()).with_basis(&requirement.basis)];
         }
     };
     let observe = |requirement: &Requirement| {
@@ -124,7 +124,7 @@ fn observed(context: &RequirementContext<'_>, requirement: &Requirement) -> Vec<
             let figure = format!("{} was not measured", name.shown());
             Observation::without_value(figure).with_severity(Severity::Unknown)
         };
-        observation.of(requirement.to_string()).with_basis(&requirement.basis)
+        observation.with_subject(requirement.to_string()).with_basis(&requirement.basis)
     };
     resolved.iter().map(observe).collect()
 }
@@ -179,7 +179,7 @@ mod tests {
 
     fn lines(span_result: &TimeSpanResult, requirements: &[Requirement]) -> Vec<String> {
         let line = |finding: Finding| format!("{} {}: {}", finding.severity, finding.subject, finding.figure);
-        of(&TimeSpan::default(), span_result, requirements, None).into_iter().map(line).collect()
+        evaluate(&TimeSpan::default(), span_result, requirements, None).into_iter().map(line).collect()
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
             requirement("flush.p99", Operator::Less, 1e7, "10ms"),
             requirement("response.p99", Operator::Less, 1e7, "10ms"),
         ];
-        let found = of(&span, &result, &requirements, None);
+        let found = evaluate(&span, &result, &requirements, None);
         let lines: Vec<String> =
             found.iter().map(|of| format!("{} {}: {}", of.severity, of.subject, of.figure)).collect();
         assert_eq!(
@@ -266,7 +266,7 @@ mod tests {
             ..requirement("iops", Operator::AtLeast, bound, "n")
         };
         let users = requirement("iops", Operator::AtLeast, 900.0, "900");
-        let found = of(&TimeSpan::default(), &result, &[of_preset(900.0), of_preset(1100.0), users], None);
+        let found = evaluate(&TimeSpan::default(), &result, &[of_preset(900.0), of_preset(1100.0), users], None);
         let seen: Vec<_> = found.iter().map(|of| (of.severity, of.basis.as_str(), of.figure.as_str())).collect();
         let figure = "iops was 1000 I/O per s, but the run is INVALID";
         let unknown = (Severity::Unknown, "a vendor", figure);
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn values_are_in_the_unit_of_the_metric() {
         let requirements = [requirement("mean", Operator::Less, 5e6, "5ms")];
-        let findings = of(&TimeSpan::default(), &ran(), &requirements, None);
+        let findings = evaluate(&TimeSpan::default(), &ran(), &requirements, None);
         assert_eq!((findings[0].value, findings[0].name.as_str()), (Some(2e6), "requirement"));
         assert_eq!((findings[0].source, findings[0].advice.as_str()), (Source::Requirement, ""));
     }
@@ -296,7 +296,7 @@ mod tests {
             if let Some(measured) = &mut result.measured {
                 measured.total.write.latency = Some(LatencyFigures { mean_ns: 7e6, ..LatencyFigures::default() });
             }
-            let found = of(&TimeSpan::default(), &result, &[], Some((kind, medium)));
+            let found = evaluate(&TimeSpan::default(), &result, &[], Some((kind, medium)));
             format!("{} {}: {}", found[0].severity, found[0].subject, found[0].figure)
         };
         assert_eq!(
@@ -312,11 +312,11 @@ mod tests {
             "UNKNOWN commit up to 10 ms on a hard disk, up to 5 ms on flash: commit was 7 ms: some impact for a hard \
              disk, impacted for flash"
         );
-        let unknown = of(&TimeSpan::default(), &TimeSpanResult::default(), &[], Some((BandKind::Data, Medium::Flash)));
+        let unknown = evaluate(&TimeSpan::default(), &TimeSpanResult::default(), &[], Some((BandKind::Data, Medium::Flash)));
         assert_eq!(
             (unknown[0].severity, unknown[0].figure.as_str()),
             (Severity::Unknown, "mean latency was not measured")
         );
-        assert_eq!(of(&TimeSpan::default(), &ran(), &[], None), []);
+        assert_eq!(evaluate(&TimeSpan::default(), &ran(), &[], None), []);
     }
 }

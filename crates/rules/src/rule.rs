@@ -82,7 +82,7 @@ impl Observation {
     }
 
     /// The same, about a part of the run or the machine.
-    pub(crate) fn of(self, subject: impl Into<String>) -> Self {
+    pub(crate) fn with_subject(self, subject: impl Into<String>) -> Self {
         Self { subject: subject.into(), ..self }
     }
 

@@ -1,7 +1,7 @@
 //! Findings across several runs: repeats of one load, and the points of a sweep.
 
 use crate::rule::{self, Observation, Rule, RuleSet};
-use model::doubt::Doubt;
+use model::doubt::RunWarnings;
 use model::finding::{Finding, Severity, Source};
 use model::sweep::{Sweep, Visit};
 use model::units::counted;
@@ -135,7 +135,7 @@ fn first_run(repeats: &Repeats) -> Option<Observation> {
 fn warned(sweep: &Sweep) -> Option<Observation> {
     // A run for the capacity of a target belongs to no point: its verdict is that of another load.
     let measured = sweep.visits.iter().filter(|visit| visit.is_of_point());
-    let doubt = Doubt::of(measured.filter_map(Visit::headline))?;
+    let doubt = RunWarnings::from_runs(measured.filter_map(Visit::headline))?;
     Some(Observation::new(doubt.to_string(), doubt.warned as f64).with_severity(doubt.worst))
 }
 

@@ -45,9 +45,9 @@ impl Pool {
         if self.left.load(Relaxed) == u64::MAX {
             return Some(u64::MAX / 2);
         }
-        let of = |left: u64| (left / (2 * self.sharers)).clamp(least, least.saturating_mul(SHARE_IOS_MAX));
-        let taken = self.left.fetch_update(Relaxed, Relaxed, |left| (left >= least).then(|| left - of(left)));
-        taken.ok().map(of)
+        let share_of = |left: u64| (left / (2 * self.sharers)).clamp(least, least.saturating_mul(SHARE_IOS_MAX));
+        let taken = self.left.fetch_update(Relaxed, Relaxed, |left| (left >= least).then(|| left - share_of(left)));
+        taken.ok().map(share_of)
     }
 }
 

@@ -195,7 +195,7 @@ struct Control<'a, 'm> {
     /// At both ends of the measurement.
     kernel_counters: Option<[KernelSample; 2]>,
     readings: CounterReadings,
-    seen: Seen,
+    seen: WorkerTotals,
     /// `None` if latencies are not measured.
     sections: Option<SectionSums>,
     dots: u64,
@@ -208,7 +208,7 @@ struct Control<'a, 'm> {
 
 /// Sums over all workers at a moment.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct WorkerTotals {
     at_ns: u64,
     ios: u64,
     bytes: u64,
@@ -243,7 +243,7 @@ impl<'a, 'm> Control<'a, 'm> {
             cpu_before: unread(),
             cpu_after: unread(),
             kernel_counters: None,
-            seen: Seen { at_ns: start_ns, ..Seen::default() },
+            seen: WorkerTotals { at_ns: start_ns, ..WorkerTotals::default() },
             sections: worker_threads.layout.sections().map(SectionSums::new),
             dots: 0,
             pause: Pause::default(),
@@ -273,7 +273,7 @@ impl<'a, 'm> Control<'a, 'm> {
         (self.cpu_after, after) = self.read_counters();
         self.readings.end(&after, self.cpu_after.as_deref().ok(), self.sampler);
         let found = self.io_worker_threads();
-        self.io_workers.look(&found);
+        self.io_workers.update(&found);
         self.kernel_counters = Some([before, after]);
         event::set(self.stop_sources.events.on_finished.as_ref());
         self.tell(&Event::Measured { elapsed_ns: elapsed_ns(&self.phases, self.worker_threads.stop.at_ns()) });
@@ -286,7 +286,7 @@ impl<'a, 'm> Control<'a, 'm> {
     fn begin_drain(&self) -> Drain {
         let now_ns = sys::clock::monotonic_ns();
         let elapsed_ns = elapsed_ns(&self.phases, self.worker_threads.stop.at_ns());
-        let measured = self.look(Phase::Measure { length_ns: elapsed_ns }).ios;
+        let measured = self.sample_totals(Phase::Measure { length_ns: elapsed_ns }).ios;
         let per_s = if elapsed_ns > 0 { measured as f64 * 1e9 / elapsed_ns as f64 } else { 0.0 };
         Drain::begin(now_ns, self.worker_threads.outstanding(), per_s)
     }
@@ -312,7 +312,7 @@ impl<'a, 'm> Control<'a, 'm> {
     /// Stays in a phase until its end or a stop.
     fn enter(&mut self, phase: Phase, until_ns: u64) {
         self.tell(&Event::Phase(phase));
-        let begin = self.look(phase);
+        let begin = self.sample_totals(phase);
         self.seen = begin;
         let mut counts = CountsClock::new(phase, &self.phases, self.observer.counts_every_ns());
         let mut count_io_workers_ns = begin.at_ns + TICK_NS / 2;
@@ -327,21 +327,21 @@ impl<'a, 'm> Control<'a, 'm> {
             if now >= until_ns {
                 break;
             }
-            self.readings.look(now, self.sampler);
+            self.readings.read_if_due(now, self.sampler);
             let left_ns = until_ns.saturating_sub(now);
             if counts.is_due(now) {
                 self.tell_counts(&counts, left_ns);
             }
             if now >= count_io_workers_ns {
                 let found = self.io_worker_threads();
-                self.io_workers.look(&found);
+                self.io_workers.update(&found);
                 count_io_workers_ns = now + LIVE_NS;
             }
             if self.stop_sources.take_status_asked() {
-                self.tell(&Event::Status(Self::live(phase, left_ns, begin, self.look(phase))));
+                self.tell(&Event::Status(Self::live(phase, left_ns, begin, self.sample_totals(phase))));
             }
             if now >= self.seen.at_ns + LIVE_NS {
-                let seen = self.look(phase);
+                let seen = self.sample_totals(phase);
                 self.sampler.read_log();
                 self.tell(&Event::Live(Self::live(phase, left_ns, self.seen, seen)));
                 self.seen = seen;
@@ -418,7 +418,7 @@ impl<'a, 'm> Control<'a, 'm> {
     }
 
     /// Figures from `since` to `now`.
-    fn live(phase: Phase, left_ns: u64, since: Seen, now: Seen) -> Live {
+    fn live(phase: Phase, left_ns: u64, since: WorkerTotals, now: WorkerTotals) -> Live {
         Live {
             phase,
             left_ns,
@@ -430,9 +430,9 @@ impl<'a, 'm> Control<'a, 'm> {
         }
     }
 
-    fn look(&self, phase: Phase) -> Seen {
+    fn sample_totals(&self, phase: Phase) -> WorkerTotals {
         let of_measurement = !matches!(phase, Phase::WarmUp { .. });
-        let mut seen = Seen { at_ns: sys::clock::monotonic_ns(), ..Seen::default() };
+        let mut seen = WorkerTotals { at_ns: sys::clock::monotonic_ns(), ..WorkerTotals::default() };
         for (ios, bytes, latency_sum_ns) in
             self.worker_threads.recorders.iter().map(|recorder| recorder.totals(of_measurement))
         {

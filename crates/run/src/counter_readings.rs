@@ -49,7 +49,7 @@ impl CounterReadings {
     }
 
     /// Reads the counters if it is time.
-    pub(crate) fn look(&mut self, now_ns: u64, sampler: &KernelSampler<'_>) {
+    pub(crate) fn read_if_due(&mut self, now_ns: u64, sampler: &KernelSampler<'_>) {
         if now_ns < self.due_ns {
             return;
         }
@@ -157,8 +157,8 @@ mod tests {
         readings.begin(&sampler.sample(&plan), None, &sampler);
         fs::write(&file, mount_statistics(8)).expect("written");
         let due_ns = readings.due_ns();
-        readings.look(due_ns - 1, &sampler);
-        readings.look(due_ns, &sampler);
+        readings.read_if_due(due_ns - 1, &sampler);
+        readings.read_if_due(due_ns, &sampler);
         fs::write(&file, mount_statistics(9)).expect("written");
         readings.end(&sampler.sample(&plan), None, &sampler);
         let readings = readings.into_readings();
@@ -195,7 +195,7 @@ mod tests {
             (4, cpu_statistics(&[(250, 50)])),
         ] {
             fs::write(folder.path().join("proc/stat"), text).expect("written");
-            readings.look(S + half_seconds * S / 2 + 1, &sampler);
+            readings.read_if_due(S + half_seconds * S / 2 + 1, &sampler);
         }
         readings.end(&sample(5 * S), Some(&[times(0, 253, 50)]), &sampler);
         let known = readings.into_readings().into_iter();

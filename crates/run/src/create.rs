@@ -160,7 +160,7 @@ fn write_anew(
 ) -> Result<(), Failure> {
     let name = path.display();
     // Closed again at once: otherwise the kernel counts it as another user.
-    drop(files.look(path, creation.replaces)?);
+    drop(files.open_checked(path, creation.replaces)?);
     let file = sys::confinement::open_to_change(path);
     let file = file.map_err(|error| format!("cannot open '{name}' for writing: {error}"))?;
     files.compare(&file, path, creation.replaces)?;

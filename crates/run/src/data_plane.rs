@@ -10,8 +10,8 @@ use crate::row::Row;
 use crate::shape::{Shape, Submission};
 use crate::size_cells::SizeCell;
 use crate::work::Work;
-use crate::worker::{SAMPLED_TURNS, Sampling, Turn, Worker, WorkerError, engine_trouble};
-use engine::{Done, Engine, Found, Pushed, SlotId, Start, Wait};
+use crate::worker::{SAMPLED_TURNS, Sampling, Iteration, Worker, WorkerError, engine_trouble};
+use engine::{Completion, Engine, PollResult, Pushed, SlotId, Start, Wait};
 use hot::clock::Clock;
 use hot::counters;
 use hot::mix::Mix;
@@ -25,31 +25,31 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// of them has alone.
     #[inline(never)]
     pub(crate) fn run_as<S: Shape>(&mut self) -> Result<(), WorkerError> {
-        while self.turn_as::<S>()? == Turn::GoOn {}
+        while self.turn_as::<S>()? == Iteration::GoOn {}
         Ok(())
     }
 
     /// Issues what may be issued, waits for what comes back, and counts it. The worker must not be turned again after
     /// an error.
     #[inline]
-    pub(crate) fn turn_as<S: Shape>(&mut self) -> Result<Turn, WorkerError> {
+    pub(crate) fn turn_as<S: Shape>(&mut self) -> Result<Iteration, WorkerError> {
         // In a closed loop the stamp of the last completions is the time of the next starts: a
         // request's time then includes reaping and staging its batch, and turns in which others go out first. Paced
         // starts need the time itself.
         let mut now_ns = if !S::IS_FIXED && self.stamps_starts { self.clock.now_ns() } else { self.now_ns };
         if now_ns >= self.phases.end_ns || now_ns >= self.stop.leave_ns() {
-            return Ok(Turn::Over);
+            return Ok(Iteration::Over);
         }
         if !S::IS_FIXED {
             // Otherwise at the stamp, which is this one.
             self.enter_part(now_ns);
         }
         if S::IS_SINGLE && E::DOES_NOW && self.do_in_a_row(now_ns)? {
-            return Ok(Turn::GoOn);
+            return Ok(Iteration::GoOn);
         }
         if !S::IS_FIXED && self.pauses {
             if !self.pause()? {
-                return Ok(Turn::GoOn);
+                return Ok(Iteration::GoOn);
             }
             now_ns = now_ns.max(self.now_ns);
         }
@@ -66,8 +66,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             self.issue_fixed(now_ns)
         } else {
             next_start_ns = self.issue(now_ns);
-            if self.allowance.is_some() && next_start_ns.is_none() && self.leaves() {
-                return Ok(Turn::Over);
+            if self.allowance.is_some() && next_start_ns.is_none() && self.finish_if_budget_spent() {
+                return Ok(Iteration::Over);
             }
             self.engine.in_flight() - before
         };
@@ -82,14 +82,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         } else if S::IS_FIXED {
             Wait::For { count: 1 }
         } else {
-            let Some(wait) = self.wait_for(now_ns, next_start_ns) else { return Ok(Turn::GoOn) };
+            let Some(wait) = self.wait_for(now_ns, next_start_ns) else { return Ok(Iteration::GoOn) };
             wait
         };
         self.push_and_collect::<S>(wait)?;
         if is_watched {
             self.spread.saw(before, started, before + started - self.engine.in_flight());
         }
-        Ok(Turn::GoOn)
+        Ok(Iteration::GoOn)
     }
 
     /// Starts an operation for the only request of the only target, unless it is under way. Gives how many started.
@@ -162,7 +162,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// a wait.
     #[inline]
     pub(crate) fn collect<S: Shape>(&mut self, most: u32, was_look: bool) -> Result<(), WorkerError> {
-        let back = Back::look::<E, S>(&mut self.engine, most);
+        let back = Back::poll::<E, S>(&mut self.engine, most);
         // One stamp for all: they were there when this turn looked.
         let (count, has_stamps) = (back.count, E::STAMPS && back.is_stamped && back.count > 0);
         let now_ns = if has_stamps { self.now_ns } else { self.clock.now_ns() };
@@ -183,7 +183,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Counts operations that ended now, or have stamps of their own, and frees their requests; gives the first that
     /// failed.
     #[inline]
-    fn count_and_free<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
+    fn count_and_free<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Completion> {
         let Self { engine, slots, work, recorder, sampling, cursor, stop, .. } = self;
         // Most turns: one kind of I/O only, on one target, all of them measured.
         if S::IS_FIXED
@@ -194,7 +194,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             && let (work, row) = (&mut work[0], &recorder.rows[0])
             && let Some(operation) = work.mix.fixed()
         {
-            let sizes = row.sizes.as_ref().filter(|_| !S::IS_SINGLE).map(|sizes| sizes.of(operation));
+            let sizes = row.sizes.as_ref().filter(|_| !S::IS_SINGLE).map(|sizes| sizes.cells_of(operation));
             let alike = Alike { slots, work, row, operation, now_ns };
             return match (&recorder.latencies, sizes) {
                 (Some(latencies), None) => {
@@ -248,29 +248,29 @@ pub(crate) struct Back {
     count: u32,
     is_stamped: bool,
     /// Already taken.
-    only: Option<Done>,
+    only: Option<Completion>,
 }
 
 impl Back {
     /// The only one, which was taken.
-    pub(crate) fn taken(done: Done) -> Self {
+    pub(crate) fn taken(done: Completion) -> Self {
         Self { count: 1, is_stamped: true, only: Some(done) }
     }
 
     /// At most `most`. Where one is all there can be, it is taken with the same look, which costs less.
     #[inline]
-    fn look<E: Engine, S: Shape>(engine: &mut E, most: u32) -> Self {
+    fn poll<E: Engine, S: Shape>(engine: &mut E, most: u32) -> Self {
         if S::IS_SINGLE && !E::STAMPS {
             let only = engine.take_oldest();
             return Self { count: u32::from(only.is_some()), is_stamped: false, only };
         }
-        let Found { count, is_stamped } = engine.look();
+        let PollResult { count, is_stamped } = engine.poll();
         Self { count: count.min(most), is_stamped, only: None }
     }
 
     /// Gives each to `each`.
     #[inline]
-    pub(crate) fn take<E: Engine, S: Shape>(self, engine: &mut E, mut each: impl FnMut(Done)) {
+    pub(crate) fn take<E: Engine, S: Shape>(self, engine: &mut E, mut each: impl FnMut(Completion)) {
         if let (true, Some(done)) = (S::IS_SINGLE, self.only) {
             each(done);
         } else if !S::IS_SINGLE || E::STAMPS {
@@ -298,11 +298,11 @@ impl Alike<'_> {
         back: Back,
         sizes: Option<&[SizeCell]>,
         also: impl Fn(&Slot, Option<&SizeCell>, u64),
-    ) -> Option<Done> {
+    ) -> Option<Completion> {
         let Self { slots, work, row, operation, now_ns } = self;
         let (block, tally) = (work.block, row.tally(operation));
         let mut failed = None;
-        let mut finish = |done: Done| {
+        let mut finish = |done: Completion| {
             let slot = &mut slots[if S::IS_SINGLE { 0 } else { done.slot as usize }];
             let size = sizes.map(|sizes| &sizes[usize::from(slot.size)]);
             let (block, tally) = size.map_or((block, tally), |size| (size.length(), &size.current));

@@ -57,7 +57,7 @@ impl DeviceGuards {
             return Ok(());
         }
         let name = format!("'{}', which backs '{}',", lower.path.display(), path.display());
-        let opened = if lower.claim { claim(&lower.path, &name)? } else { look(&lower.path, &name)? };
+        let opened = if lower.claim { claim(&lower.path, &name)? } else { open_to_inspect(&lower.path, &name)? };
         compare(&opened, &name, lower.device, lower.disk_sequence, lower.backing)?;
         self.below.insert(lower.device, opened);
         Ok(())
@@ -95,7 +95,7 @@ fn claim(path: &Path, name: &str) -> Result<File, String> {
     })
 }
 
-fn look(path: &Path, name: &str) -> Result<File, String> {
+fn open_to_inspect(path: &Path, name: &str) -> Result<File, String> {
     sys::file::open_to_look(path).map_err(|error| format!("cannot open {name}: {error}"))
 }
 

@@ -75,7 +75,7 @@ impl Drain {
     }
 
     /// At `now_ns` so many were outstanding, and the user had asked for the end or not.
-    pub(crate) fn look(&mut self, now_ns: u64, outstanding: u64, is_interrupted: bool) -> Step {
+    pub(crate) fn next_step(&mut self, now_ns: u64, outstanding: u64, is_interrupted: bool) -> Step {
         if outstanding != self.left {
             (self.left, self.changed_ns) = (outstanding, now_ns);
         }
@@ -125,7 +125,7 @@ mod tests {
     fn cut_at(drain: &mut Drain, outstanding: impl Fn(u64) -> u64, interrupted_s: u64) -> Option<u64> {
         (1..200).find(|second| {
             let left = outstanding(*second);
-            drain.look(second * S, left, *second >= interrupted_s) == Step::Cancel
+            drain.next_step(second * S, left, *second >= interrupted_s) == Step::Cancel
         })
     }
 
@@ -134,7 +134,7 @@ mod tests {
         // 8 threads, -o32, 100 IOPS: 2.6 s to drain.
         let mut drain = Drain::begin(0, 256, 100.0);
         for tenth in 1..=25 {
-            assert_eq!(drain.look(tenth * S / 10, 256 - tenth * 10, false), Step::Wait);
+            assert_eq!(drain.next_step(tenth * S / 10, 256 - tenth * 10, false), Step::Wait);
         }
         let late = Note::QueueDrainedLate { drain_ns: 26 * S / 10, outstanding: 256, left: 0 };
         assert_eq!(drain.note(26 * S / 10), Some(late));
@@ -146,8 +146,8 @@ mod tests {
         let mut drain = Drain::begin(0, 40, 10.0);
         // Two more completions, then none.
         assert_eq!(cut_at(&mut drain, |second| if second < 3 { 40 - second } else { 38 }, u64::MAX), Some(7));
-        assert_eq!(drain.look(7 * S + CANCEL_NS, 38, false), Step::Wait);
-        assert_eq!(drain.look(8 * S, 38, false), Step::GiveUp);
+        assert_eq!(drain.next_step(7 * S + CANCEL_NS, 38, false), Step::Wait);
+        assert_eq!(drain.next_step(8 * S, 38, false), Step::GiveUp);
         assert_eq!(drain.note(8 * S), Some(Note::IosNeverReturned { count: 38 }));
     }
 

@@ -161,9 +161,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Heard(Vec<String>);
+    struct RecordedEvents(Vec<String>);
 
-    impl Observer for Heard {
+    impl Observer for RecordedEvents {
         fn observe(&mut self, event: &Event<'_>) {
             self.0.push(format!("{event:?}"));
         }
@@ -180,7 +180,7 @@ mod tests {
             events: &events,
             agreed_start: Some(agreed),
         };
-        let mut heard = Heard::default();
+        let mut heard = RecordedEvents::default();
         (start_ns, sources.start_ns(1_000_000, &mut heard), heard.0)
     }
 

@@ -2,7 +2,7 @@
 
 use model::device_guard::FileIdentity;
 use model::facts::{FileStamp, Fill};
-use model::mark::{self, Mark, MarkState, Seen};
+use model::mark::{self, Mark, MarkState, MarkedFileState};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(crate) fn own_mark(file: &File) -> io::Result<Option<Mark>> {
     };
     let identity = file_identity::lasting_identity(file)?;
     let FileState { size_bytes, modified_ns, .. } = file_identity::state(file)?;
-    Ok(Mark::fitting(&value, Seen { size_bytes, modified_ns, file: &identity }).ok())
+    Ok(Mark::fitting(&value, MarkedFileState { size_bytes, modified_ns, file: &identity }).ok())
 }
 
 /// True if a run began to make this very file and did not end.

@@ -19,7 +19,7 @@ use std::os::fd::OwnedFd;
 
 /// A write that has ended and is not durable yet.
 #[derive(Clone, Copy, Debug)]
-struct Uncommitted {
+struct UncommittedWrite {
     started_ns: u64,
     /// When it should have started; says something in an open loop only.
     intended_ns: u64,
@@ -29,7 +29,7 @@ struct Uncommitted {
 }
 
 // Memory is planned by this size.
-const _: () = assert!(size_of::<Uncommitted>() as u64 == UNCOMMITTED_BYTES);
+const _: () = assert!(size_of::<UncommittedWrite>() as u64 == UNCOMMITTED_BYTES);
 
 /// The group of writes of a thread that its next flush covers.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(crate) struct Flusher {
     /// Requests whose write waits for the next group, the first one first.
     held: VecDeque<SlotId>,
     /// Writes of the group that ended; never longer than its capacity. Without capacity none are kept.
-    uncommitted: Vec<Uncommitted>,
+    uncommitted: Vec<UncommittedWrite>,
     /// What the thread writes to: index of the target among its own, and the open target.
     files: Vec<(usize, OwnedFd)>,
 }
@@ -104,7 +104,7 @@ impl Flusher {
         let is_kept = counts && self.uncommitted.len() < self.uncommitted.capacity();
         if is_kept {
             let Slot { intended_ns, work, operation, .. } = *slot;
-            self.uncommitted.push(Uncommitted { started_ns, intended_ns, work, operation });
+            self.uncommitted.push(UncommittedWrite { started_ns, intended_ns, work, operation });
         }
         is_kept
     }
@@ -113,7 +113,7 @@ impl Flusher {
     /// measurement.
     pub(crate) fn commit(&mut self, ended_ns: u64, is_measured: bool, recorder: &Recorder) {
         let writes = self.uncommitted.drain(..).filter(|_| is_measured);
-        for Uncommitted { started_ns, intended_ns, work, operation } in writes {
+        for UncommittedWrite { started_ns, intended_ns, work, operation } in writes {
             if let Some(flushes) = &recorder.flushes {
                 flushes.commit(ended_ns.saturating_sub(started_ns));
             }

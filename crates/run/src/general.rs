@@ -6,13 +6,13 @@ use crate::batch_starts::start_plain_sized;
 use crate::data_plane::{Back, is_whole, start_plain};
 use crate::flush::Flusher;
 use crate::interval_cursor::Phase;
-use crate::open_loop::Starts;
+use crate::open_loop::StartAccounting;
 use crate::recorder::Recorder;
 use crate::shape::{General, Shape};
-use crate::submission::Built;
+use crate::submission::BuildOutcome;
 use crate::work::{Assigner, Work};
 use crate::worker::{Sampling, Worker, WorkerError};
-use engine::{Done, Engine, Op, SlotId};
+use engine::{Completion, Engine, Op, SlotId};
 use hot::clock::Clock;
 use hot::counters;
 use hot::rng::Rng;
@@ -31,7 +31,7 @@ struct Parts<'a, E, C> {
     allowance: &'a mut Option<Allowance>,
     flusher: &'a mut Option<Flusher>,
     /// `None` in a closed loop.
-    starts: Option<Starts<'a>>,
+    starts: Option<StartAccounting<'a>>,
     /// Operations that the turn may still start.
     most: usize,
 }
@@ -102,13 +102,13 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     /// Starts one operation, if any request is free and due.
-    pub(crate) fn issue_one(&mut self, now_ns: u64) -> Built {
+    pub(crate) fn issue_one(&mut self, now_ns: u64) -> BuildOutcome {
         let (mut parts, work, assigner) = self.parts(1);
         let ready = match assigner {
             Assigner::Fixed { ready } => ready,
             Assigner::Weighted { free, table } => {
                 let has_started = parts.start_drawn(work, free, table, now_ns);
-                return if has_started { Built::One } else { Built::NoneIdle };
+                return if has_started { BuildOutcome::One } else { BuildOutcome::NoneIdle };
             }
         };
         let mut next_start_ns = u64::MAX;
@@ -133,9 +133,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             } else {
                 parts.start(work, slot, now_ns);
             }
-            return Built::One;
+            return BuildOutcome::One;
         }
-        if next_start_ns == u64::MAX { Built::NoneIdle } else { Built::NotBefore { start_ns: next_start_ns } }
+        if next_start_ns == u64::MAX { BuildOutcome::NoneIdle } else { BuildOutcome::NotBefore { start_ns: next_start_ns } }
     }
 
     /// Issues writes that waited for a flush, as many as the next one covers.
@@ -152,7 +152,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// The state that starting I/Os needs, of which at most this number may start.
     #[inline]
     fn parts(&mut self, most: usize) -> (Parts<'_, E, C>, &mut [Work], &mut Assigner) {
-        let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
+        let starts = self.open_loop.then(|| StartAccounting::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let Self { engine, clock, rng, work, slots, allowance, flusher, assigner, .. } = self;
         (Parts { engine, clock, rng, slots, allowance, flusher, starts, most }, work, assigner)
     }
@@ -328,12 +328,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     #[inline]
     pub(crate) fn enter_part(&mut self, now_ns: u64) {
         if self.cursor.is_over(now_ns) {
-            self.cursor.turn(now_ns, &self.phases, &self.stop, &self.recorder, &mut self.allowance);
+            self.cursor.advance(now_ns, &self.phases, &self.stop, &self.recorder, &mut self.allowance);
         }
     }
 
     /// Counts any.
-    pub(crate) fn count_any<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
+    pub(crate) fn count_any<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Completion> {
         if S::IS_SINGLE || !self.is_special {
             self.count_as::<S, false, false>(back, now_ns)
         } else if !S::IS_FIXED && self.is_traced {
@@ -346,7 +346,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Counts any; with sizes, response times, limits and flushes if they are special; and with what traces need if
     /// they are traced, which is special too.
     #[expect(clippy::too_many_lines, reason = "one sequence, of which each copy has only the parts that it needs")]
-    fn count_as<S: Shape, const SPECIAL: bool, const TRACED: bool>(&mut self, back: Back, now_ns: u64) -> Option<Done> {
+    fn count_as<S: Shape, const SPECIAL: bool, const TRACED: bool>(&mut self, back: Back, now_ns: u64) -> Option<Completion> {
         let Self {
             engine,
             slots,
@@ -382,7 +382,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 }
                 latest_ns = ended_ns;
                 if cursor.is_over(ended_ns) {
-                    cursor.turn(ended_ns, phases, stop, recorder, allowance);
+                    cursor.advance(ended_ns, phases, stop, recorder, allowance);
                 }
             }
             let phase = if E::STAMPS { cursor.phase_at(ended_ns, stopped_ns) } else { phase_now };
@@ -467,7 +467,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     #[cold]
-    pub(crate) fn trouble(&self, done: &Done) -> WorkerError {
+    pub(crate) fn trouble(&self, done: &Completion) -> WorkerError {
         let slot = &self.slots[done.slot as usize];
         let (at, errno) = (slot.work as usize, -done.result);
         let work = &self.work[at];

@@ -53,7 +53,7 @@ impl IntervalCursor {
 
     /// To the part of `now_ns`. Divides, so only when it is a new one.
     #[cold]
-    pub(crate) fn turn(
+    pub(crate) fn advance(
         &mut self,
         now_ns: u64,
         phases: &Phases,
@@ -64,7 +64,7 @@ impl IntervalCursor {
         let until_ns = phases.measurement(stop).end;
         let since_start_ns = now_ns.saturating_sub(phases.measure_ns);
         let next_ns = if self.phase == Phase::Measurement && now_ns < until_ns {
-            recorder.turn(since_start_ns)
+            recorder.advance(since_start_ns)
         } else if self.phase == Phase::WarmUp && now_ns < phases.cool_down_ns {
             self.phase = Phase::Measurement;
             if let Some(allowance) = allowance {

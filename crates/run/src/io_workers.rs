@@ -27,7 +27,7 @@ impl IoWorkers {
     }
 
     /// These are there now. What one that is new has used, it used since the last look.
-    pub(crate) fn look(&mut self, found: &[IoWorkerThread]) {
+    pub(crate) fn update(&mut self, found: &[IoWorkerThread]) {
         self.most = self.most.max(found.len() as u64);
         for IoWorkerThread { id, cpu_ns } in found {
             match cpu_ns {
@@ -70,18 +70,18 @@ mod tests {
     fn cpu_time_counts_from_the_beginning_of_the_measurement() {
         let mut workers = IoWorkers::default();
         assert_eq!(workers.note(), None);
-        workers.look(&threads(&[(1, 300), (2, 5), (3, 5)]));
+        workers.update(&threads(&[(1, 300), (2, 5), (3, 5)]));
         workers.begin_measurement(&threads(&[(1, 400), (2, 5)]));
-        workers.look(&threads(&[(1, 450), (7, 30)]));
+        workers.update(&threads(&[(1, 450), (7, 30)]));
         // One ended; what it used before stays.
-        workers.look(&threads(&[(1, 500)]));
+        workers.update(&threads(&[(1, 500)]));
         assert_eq!(workers.note(), Some(Note::IoWorkerThreads { threads: 3, cpu_time_ms: Some(130) }));
     }
 
     #[test]
     fn cpu_time_that_is_not_counted_is_unknown() {
         let mut workers = IoWorkers::default();
-        workers.look(&[IoWorkerThread { id: 1, cpu_ns: None }]);
+        workers.update(&[IoWorkerThread { id: 1, cpu_ns: None }]);
         assert_eq!(workers.note(), Some(Note::IoWorkerThreads { threads: 1, cpu_time_ms: None }));
     }
 }

@@ -3,7 +3,7 @@
 //! Flushes are operations like others at their times; in a closed replay, which has no times, a flush waits for the
 //! requests before it, and the next ones for it.
 
-use crate::open_loop::Starts;
+use crate::open_loop::StartAccounting;
 use crate::worker::Worker;
 use engine::Engine;
 use hot::clock::Clock;
@@ -18,7 +18,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// requests are free.
     #[inline(never)]
     pub(crate) fn issue_recorded(&mut self, now_ns: u64) -> Option<u64> {
-        let starts = self.open_loop.then(|| Starts::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
+        let starts = self.open_loop.then(|| StartAccounting::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let cells = self.recorder.rows[0].replay.as_ref()?;
         let Self { engine, clock, rng, work, slots, spread, .. } = self;
         let work = &mut work[0];

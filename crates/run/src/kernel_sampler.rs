@@ -102,7 +102,7 @@ impl<'a> KernelSampler<'a> {
 
     /// Reads the log. The more often, the better is known when a message came.
     pub(crate) fn read_log(&mut self) {
-        self.health.look(sys::clock::monotonic_ns());
+        self.health.read_messages(sys::clock::monotonic_ns());
     }
 
     /// Where pieces of a target lie on the devices below it.

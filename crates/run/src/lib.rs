@@ -176,7 +176,7 @@ fn run_time_spans(
     stop_sources: StopSources<'_>,
     observer: &mut dyn Observer,
 ) -> Record {
-    let first_look = sys::machine_clock::look();
+    let first_look = sys::machine_clock::sample();
     if let Err(unprepared) = preparer.prepare_first(plan, stop_sources.interrupt, observer) {
         let mut time_spans = vec![TimeSpanRecord::default(); plan.time_spans.len()];
         if let Some(first) = time_spans.first_mut() {

@@ -11,7 +11,7 @@ use hot::slots::Slot;
 use std::ops::Range;
 
 /// Where starts are accounted for, during one turn.
-pub(crate) struct Starts<'a> {
+pub(crate) struct StartAccounting<'a> {
     rows: &'a [Row],
     /// The measurement.
     window: Range<u64>,
@@ -19,7 +19,7 @@ pub(crate) struct Starts<'a> {
     freed_ns: u64,
 }
 
-impl<'a> Starts<'a> {
+impl<'a> StartAccounting<'a> {
     pub(crate) fn new(rows: &'a [Row], phases: &Phases, stop: &Stop, freed_ns: u64) -> Self {
         Self { rows, window: phases.measurement(stop), freed_ns }
     }

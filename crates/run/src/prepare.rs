@@ -24,7 +24,7 @@ use sys::mapping::Mapping;
 
 /// A file that is about to be written to, open for reading.
 #[derive(Debug)]
-struct Look {
+struct InspectedFile {
     file: File,
     /// The targets that are this file.
     targets: Vec<usize>,
@@ -54,7 +54,7 @@ impl Ready {
     }
 
     /// True if this run made the file.
-    pub(crate) fn made(&self, identity: FileIdentity) -> bool {
+    pub(crate) fn has_created(&self, identity: FileIdentity) -> bool {
         self.made.contains(&identity)
     }
 
@@ -82,7 +82,7 @@ pub(crate) struct Preparer {
     root: Root,
     pub(crate) files: WrittenFiles,
     /// The files that the timespan will write to.
-    looks: Vec<Look>,
+    looks: Vec<InspectedFile>,
     /// Held from before the first write to the end of the run.
     devices: Arc<DeviceGuards>,
     /// When other hosts begin to write, in nanoseconds of the monotonic clock.
@@ -164,13 +164,13 @@ impl Preparer {
         let written = written.into_iter().filter_map(|target| Some((&target.path, checked(target)?)));
         let mut seen = BTreeSet::new();
         for (path, stamp) in anew.chain(written).filter(|(path, _)| seen.insert(*path)) {
-            self.files.look(path, Some(stamp))?;
+            self.files.open_checked(path, Some(stamp))?;
         }
         shared.into_iter().try_for_each(|target| self.look_at(target).map(drop))
     }
 
     /// Opens a file that is about to be written to for reading, if it is what was checked; other than for
-    /// [`WrittenFiles::look`], others may have it open.
+    /// [`WrittenFiles::open_checked`], others may have it open.
     fn look_at(&self, target: &TargetPlan) -> Result<(File, FileStamp), String> {
         let error = |error| format!("cannot check '{}': {error}", target.path.display());
         let file = sys::file::open_to_look(&target.path).map_err(error)?;
@@ -206,9 +206,9 @@ impl Preparer {
     }
 
     /// Looks at each file that the timespan writes to.
-    fn look_at_written(&self, plan: &TimeSpanPlan) -> Result<Vec<Look>, String> {
+    fn look_at_written(&self, plan: &TimeSpanPlan) -> Result<Vec<InspectedFile>, String> {
         let mut seen: BTreeMap<FileIdentity, usize> = BTreeMap::new();
-        let mut looks: Vec<Look> = Vec::new();
+        let mut looks: Vec<InspectedFile> = Vec::new();
         for (index, target) in plan.targets.iter().enumerate().filter(|(_, target)| is_written_file(target)) {
             let (file, stamp) = self.look_at(target)?;
             if let Some(known) = seen.get(&stamp.identity) {
@@ -218,7 +218,7 @@ impl Preparer {
             }
             self.check_unused(&file, target, stamp.identity)?;
             seen.insert(stamp.identity, looks.len());
-            looks.push(Look { file, targets: vec![index] });
+            looks.push(InspectedFile { file, targets: vec![index] });
         }
         Ok(looks)
     }
@@ -236,13 +236,13 @@ impl Preparer {
     pub(crate) fn begin_writing(&mut self, plan: &TimeSpanPlan, has_waited: bool) -> Result<(), String> {
         let looks = std::mem::take(&mut self.looks);
         let mut files = Vec::with_capacity(looks.len());
-        for Look { file, targets } in &looks {
+        for InspectedFile { file, targets } in &looks {
             let target = &plan.targets[targets[0]];
             let stamp = self.compare(file, target)?;
             files.push((target.path.clone(), stamp.identity));
         }
         if has_waited {
-            for (Look { file, .. }, (path, _)) in looks.iter().zip(&files) {
+            for (InspectedFile { file, .. }, (path, _)) in looks.iter().zip(&files) {
                 still_at_its_place(file, path)?;
             }
             let is_alone = |index: usize| plan.targets[looks[index].targets[0]].shared_run.is_none();
@@ -259,7 +259,7 @@ impl Preparer {
         for work in plan.workers.iter().flat_map(|worker| &worker.targets) {
             works[work.target].push(work);
         }
-        for Look { file, targets } in &looks {
+        for InspectedFile { file, targets } in &looks {
             let mut works = targets.iter().flat_map(|target| &works[*target]);
             let verifies = plan.verification.is_some();
             let keeps = |fill, work: &WorkerTarget| preserves(fill, work) && !(verifies && work.does(Operation::Write));

@@ -207,7 +207,7 @@ impl Recorder {
 
     /// I/Os are counted in another part of the measurement from now on. Gives when the next one begins, in
     /// nanoseconds since its start. Only the worker may.
-    pub(crate) fn turn(&self, at_ns: u64) -> u64 {
+    pub(crate) fn advance(&self, at_ns: u64) -> u64 {
         self.turns.begin();
         let next_ns = self.carry_over(at_ns);
         self.turns.end();
@@ -235,7 +235,7 @@ impl Recorder {
         });
         self.layout.add(from.cell, counts);
         if let Some(latencies) = self.latencies.as_ref().filter(|_| place.section != from.section) {
-            latencies.sections.turn(place.section);
+            latencies.sections.begin_section(place.section);
         }
         self.place.cell.set(place.cell);
         self.place.interval.set(place.interval);
@@ -256,9 +256,9 @@ impl Recorder {
 
     /// I/Os of all rows in the part that the worker is in, and their bytes.
     fn current(&self, operation: Operation) -> (TallyValues, u64) {
-        let of = |row: &Row| row.current(operation);
+        let row_totals = |row: &Row| row.current(operation);
         let add = |(values, bytes): (TallyValues, u64), (more, more_bytes)| (values.merge(more), bytes + more_bytes);
-        self.rows.iter().map(of).fold((TallyValues::default(), 0), add)
+        self.rows.iter().map(row_totals).fold((TallyValues::default(), 0), add)
     }
 
     /// The oldest section that the worker has closed. Only the control thread may.
@@ -354,7 +354,7 @@ impl Recorder {
     /// The slowest I/Os of the measurement, which began at `measure_ns`, in no order.
     fn slowest(&self, measure_ns: u64) -> Vec<SlowIo> {
         let kept = self.latencies.as_ref().map(|latencies| latencies.slowest.kept()).unwrap_or_default();
-        let of = |kept: hot::slowest::SlowIo| {
+        let slow_io = |kept: hot::slowest::SlowIo| {
             // The tag that `LatencyCells::record` made.
             let row = self.rows.get((kept.tag >> (2 * TAG_BITS)) as usize & (TARGETS_MAX - 1))?;
             let operation = Operation::ALL.get((kept.tag & TAG_MASK) as usize)?;
@@ -372,7 +372,7 @@ impl Recorder {
                 },
             })
         };
-        kept.into_iter().filter_map(of).collect()
+        kept.into_iter().filter_map(slow_io).collect()
     }
 
     /// The thread's own counters as they are now; the measurement began at `measure_ns`.

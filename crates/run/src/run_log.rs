@@ -87,7 +87,7 @@ impl RunLog {
             return Err(format!("another run writes its logs to '{}' (--journal)", path.display()));
         }
         journal::remove_logs(folder).map_err(|reason| error("cannot remove the logs of the last run in", reason))?;
-        let made = |reason| error("cannot make the logs in", reason);
+        let cannot_make = |reason| error("cannot make the logs in", reason);
         let mut unfinished = Unfinished { folder, names: Vec::new() };
         let mut create = |name: &str| {
             let file = folder.create_new(name.as_ref())?;
@@ -96,23 +96,23 @@ impl RunLog {
         };
         let (mut writers, mut extenders) = (Vec::new(), Vec::new());
         for thread in 0..run.threads {
-            let file = create(&log::log_name(thread)).map_err(made)?;
-            let (writer, extender) = word_log::create(file, &log::head(run.run, thread)).map_err(made)?;
-            extender.sync().map_err(made)?;
+            let file = create(&log::log_name(thread)).map_err(cannot_make)?;
+            let (writer, extender) = word_log::create(file, &log::head(run.run, thread)).map_err(cannot_make)?;
+            extender.sync().map_err(cannot_make)?;
             writers.push(Some(ThreadLog { writer, encoder: Encoder::new(run.run, thread), has_ended: false }));
             extenders.push(extender);
         }
-        let mut run_file = create(RUN_FILE_NAME).map_err(made)?;
-        run_file.lock().map_err(made)?;
-        run_file.write_all(&run.to_bytes()).and_then(|()| run_file.sync_all()).map_err(made)?;
-        folder.sync().map_err(made)?;
+        let mut run_file = create(RUN_FILE_NAME).map_err(cannot_make)?;
+        run_file.lock().map_err(cannot_make)?;
+        run_file.write_all(&run.to_bytes()).and_then(|()| run_file.sync_all()).map_err(cannot_make)?;
+        folder.sync().map_err(cannot_make)?;
         let shared: Arc<Shared> = Arc::default();
         let keep = {
             let (shared, stop) = (Arc::clone(&shared), Arc::clone(stop));
             move || keep(extenders, &shared, &stop)
         };
-        let own_folder = folder.try_clone().map_err(made)?;
-        let keeper = std::thread::Builder::new().name("journal".to_owned()).spawn(keep).map_err(made)?;
+        let own_folder = folder.try_clone().map_err(cannot_make)?;
+        let keeper = std::thread::Builder::new().name("journal".to_owned()).spawn(keep).map_err(cannot_make)?;
         unfinished.names.clear();
         Ok(Self {
             folder: own_folder,

@@ -103,9 +103,9 @@ mod tests {
     }
 
     /// Start, end and buckets of the reads of a section.
-    type Told = (u64, u64, Vec<(u32, u64)>);
+    type SectionReads = (u64, u64, Vec<(u32, u64)>);
 
-    fn told(parts: &[SectionPart], elapsed_ns: u64) -> Vec<Told> {
+    fn merged_reads(parts: &[SectionPart], elapsed_ns: u64) -> Vec<SectionReads> {
         let mut sums = SectionSums::new(Intervals { width_ns: 100, count: 10 });
         for part in parts {
             sums.add(part);
@@ -117,14 +117,14 @@ mod tests {
     #[test]
     fn workers_add_up_in_any_order() {
         let expected = vec![(0, 100, vec![(3, 2)]), (100, 200, vec![]), (200, 250, vec![(3, 2), (7, 4)])];
-        assert_eq!(told(&[part(0, 0, 3), part(2, 2, 7), part(2, 2, 3), part(2, 2, 7)], 250), expected);
-        assert_eq!(told(&[part(2, 2, 7), part(2, 2, 7), part(0, 0, 3), part(2, 2, 3)], 250), expected);
+        assert_eq!(merged_reads(&[part(0, 0, 3), part(2, 2, 7), part(2, 2, 3), part(2, 2, 7)], 250), expected);
+        assert_eq!(merged_reads(&[part(2, 2, 7), part(2, 2, 7), part(0, 0, 3), part(2, 2, 3)], 250), expected);
     }
 
     #[test]
     fn what_one_worker_could_not_tell_apart_is_one_section() {
         let expected = vec![(0, 100, vec![(1, 2)]), (100, 300, vec![(1, 2), (2, 4)]), (300, 400, vec![(1, 2)])];
         let parts = [part(0, 0, 1), part(1, 1, 1), part(2, 2, 2), part(3, 3, 1), part(1, 2, 2)];
-        assert_eq!(told(&parts, 400), expected);
+        assert_eq!(merged_reads(&parts, 400), expected);
     }
 }

@@ -126,7 +126,7 @@ impl SectionCells {
     }
 
     /// The worker comes to another section.
-    pub(crate) fn turn(&self, section: u64) {
+    pub(crate) fn begin_section(&self, section: u64) {
         let message = [self.first.get(), self.last.get()];
         let size = self.all_sides().map(|side| SIDE_WORDS + side.non_empty().count()).sum::<usize>();
         if self.queue.has_room(message.len() + size) {
@@ -241,9 +241,9 @@ impl Queue {
     }
 
     /// The words that were published and not taken, if there are any.
-    fn taken(&self) -> Option<Taken<'_>> {
+    fn taken(&self) -> Option<QueueReader<'_>> {
         let next = self.taken.load(Relaxed);
-        (next < self.published.load(Acquire)).then_some(Taken { queue: self, next })
+        (next < self.published.load(Acquire)).then_some(QueueReader { queue: self, next })
     }
 
     fn word(&self, index: u64) -> &AtomicU64 {
@@ -252,12 +252,12 @@ impl Queue {
 }
 
 /// Words on their way out of a queue.
-struct Taken<'a> {
+struct QueueReader<'a> {
     queue: &'a Queue,
     next: u64,
 }
 
-impl Taken<'_> {
+impl QueueReader<'_> {
     fn next(&mut self) -> u64 {
         self.next += 1;
         self.queue.word(self.next - 1).load(Relaxed)
@@ -286,7 +286,7 @@ mod tests {
         for section in 0..1000u64 {
             count(&cells, 1000 + section);
             count(&cells, 1_000_000);
-            cells.turn(section + 1);
+            cells.begin_section(section + 1);
             let part = cells.take().expect("one was closed");
             assert_eq!((part.first, part.last, cells.take()), (section, section, None));
             let read = &part.sides[Operation::Read];
@@ -306,7 +306,7 @@ mod tests {
         let sections = 10_000u64;
         for section in 0..sections {
             count(&cells, 5000);
-            cells.turn(section + 1);
+            cells.begin_section(section + 1);
         }
         count(&cells, 5000);
         let mut parts: Vec<SectionPart> = std::iter::from_fn(|| cells.take()).collect();

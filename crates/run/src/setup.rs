@@ -75,7 +75,7 @@ fn open_target(context: &Context, index: usize) -> Result<OwnedFd, String> {
 fn is_expected(ready: &Ready, plan: &TargetPlan, opened: Opened) -> bool {
     let size = plan.opened_bytes();
     match (&plan.expect, opened) {
-        (Expected::Prepared, Opened::File { identity, size_bytes }) => ready.made(identity) && size_bytes == size,
+        (Expected::Prepared, Opened::File { identity, size_bytes }) => ready.has_created(identity) && size_bytes == size,
         (Expected::File(wanted), Opened::File { identity, size_bytes }) => {
             identity == wanted.identity && size_bytes == size
         }

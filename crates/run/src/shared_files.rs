@@ -6,7 +6,7 @@
 
 use crate::file_marks::{self, cannot_mark, set_mark};
 use model::facts::Fill;
-use model::mark::{self, Mark, MarkState, Seen};
+use model::mark::{self, Mark, MarkState, MarkedFileState};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -111,7 +111,7 @@ fn of_run(file: &File, run: &str) -> io::Result<Option<Shared>> {
     let Some(value) = sys::xattr::get(file, mark::ATTRIBUTE)? else { return Ok(None) };
     let identity = file_identity::lasting_identity(file)?;
     let FileState { size_bytes, modified_ns, .. } = file_identity::state(file)?;
-    let mark = Mark::open(&value, Seen { size_bytes, modified_ns, file: &identity });
+    let mark = Mark::open(&value, MarkedFileState { size_bytes, modified_ns, file: &identity });
     Ok(mark.map(|mark| Shared { is_unchanged: mark.modified_ns == modified_ns, mark }))
 }
 

@@ -58,12 +58,12 @@ impl SizeCells {
     /// Where an I/O is counted.
     #[inline]
     pub(crate) fn cell(&self, slot: &Slot) -> &SizeCell {
-        &self.of(slot.operation)[usize::from(slot.size)]
+        &self.cells_of(slot.operation)[usize::from(slot.size)]
     }
 
     /// Where I/Os of a kind are counted, by size.
     #[inline]
-    pub(crate) fn of(&self, operation: Operation) -> &[SizeCell] {
+    pub(crate) fn cells_of(&self, operation: Operation) -> &[SizeCell] {
         &self.0[operation]
     }
 
@@ -103,7 +103,7 @@ impl SizeCells {
 
     /// What was counted, of each kind and size.
     pub(crate) fn records(&self) -> Vec<SizeRecord> {
-        let of = |operation: Operation| {
+        let cell_records = |operation: Operation| {
             self.0[operation].iter().map(move |cell| {
                 let values = cell.values();
                 let whole = values.count.saturating_mul(cell.size_bytes);
@@ -116,7 +116,7 @@ impl SizeCells {
                 }
             })
         };
-        Operation::ALL.into_iter().flat_map(of).collect()
+        Operation::ALL.into_iter().flat_map(cell_records).collect()
     }
 }
 

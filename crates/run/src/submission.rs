@@ -7,13 +7,13 @@
 
 use crate::allowance::Allowance;
 use crate::shape::{Batched, General, Submission};
-use crate::worker::{Turn, Worker, WorkerError, engine_trouble};
+use crate::worker::{Iteration, Worker, WorkerError, engine_trouble};
 use engine::{Engine, Wait};
 use hot::clock::Clock;
 
 /// What building one operation led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Built {
+pub(crate) enum BuildOutcome {
     /// It was built.
     One,
     /// Requests are idle, and none may start before this time.
@@ -40,7 +40,7 @@ enum Step {
 
 impl Batched {
     /// What follows, with `idle` requests left and `in_flight` operations built or submitted.
-    fn step(&self, built: Built, idle: u32, in_flight: u32, paced: bool) -> Step {
+    fn step(&self, built: BuildOutcome, idle: u32, in_flight: u32, paced: bool) -> Step {
         let Self { size, latency_run, queued } = *self;
         let most = match (latency_run, paced) {
             (true, _) => u32::MAX,
@@ -50,11 +50,11 @@ impl Batched {
         };
         let enter = |wait| Step::Enter { wait, most };
         match built {
-            Built::NotBefore { start_ns } if in_flight == 0 => Step::Sleep(start_ns),
-            Built::NotBefore { start_ns } => {
+            BuildOutcome::NotBefore { start_ns } if in_flight == 0 => Step::Sleep(start_ns),
+            BuildOutcome::NotBefore { start_ns } => {
                 enter(Wait::Until { count: queued.min(size).max(1), deadline_ns: start_ns })
             }
-            Built::One | Built::NoneIdle if idle == 0 => {
+            BuildOutcome::One | BuildOutcome::NoneIdle if idle == 0 => {
                 enter(Wait::For { count: if latency_run { 1 } else { queued.max(1) } })
             }
             _ if queued >= size => enter(Wait::For { count: if latency_run { 0 } else { size.saturating_sub(idle) } }),
@@ -66,15 +66,15 @@ impl Batched {
 
 impl<E: Engine, C: Clock> Worker<E, C> {
     /// Builds at most one operation and does what follows from it.
-    pub(crate) fn turn_batched(&mut self, mut batched: Batched, now_ns: u64) -> Result<Turn, WorkerError> {
+    pub(crate) fn turn_batched(&mut self, mut batched: Batched, now_ns: u64) -> Result<Iteration, WorkerError> {
         let built = self.issue_one(now_ns);
-        batched.queued += u32::from(built == Built::One);
+        batched.queued += u32::from(built == BuildOutcome::One);
         let in_flight = self.engine.in_flight();
         self.recorder.in_flight.set(u64::from(in_flight));
         // None may start once one was refused: what is built goes out, what is out comes back.
         let refused = self.allowance.as_ref().is_some_and(Allowance::is_refused);
-        if refused && self.leaves() {
-            return Ok(Turn::Over);
+        if refused && self.finish_if_budget_spent() {
+            return Ok(Iteration::Over);
         }
         let idle = if refused { 0 } else { self.slots.len() as u32 - in_flight };
         let waits = &self.recorder.waits;
@@ -99,7 +99,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
         }
         self.submission = Submission::Batched(batched);
-        Ok(Turn::GoOn)
+        Ok(Iteration::GoOn)
     }
 }
 
@@ -118,24 +118,24 @@ mod tests {
     #[test]
     fn without_latencies_a_batch_waits_for_the_shortfall_of_the_next() {
         // -o8 -u2 while filling up: submit and wait for nothing, take nothing.
-        assert_eq!(batched(2, false, 2).step(Built::One, 6, 2, false), enter(0, 0));
-        assert_eq!(batched(2, false, 1).step(Built::One, 7, 1, false), Step::GoOn);
+        assert_eq!(batched(2, false, 2).step(BuildOutcome::One, 6, 2, false), enter(0, 0));
+        assert_eq!(batched(2, false, 1).step(BuildOutcome::One, 7, 1, false), Step::GoOn);
         // Steady: nothing idle, wait for as many as were queued and take a batch.
-        assert_eq!(batched(2, false, 2).step(Built::One, 0, 8, false), enter(2, 2));
+        assert_eq!(batched(2, false, 2).step(BuildOutcome::One, 0, 8, false), enter(2, 2));
         // One idle: the next batch is one short.
-        assert_eq!(batched(2, false, 2).step(Built::One, 1, 7, false), enter(1, 1));
+        assert_eq!(batched(2, false, 2).step(BuildOutcome::One, 1, 7, false), enter(1, 1));
     }
 
     #[test]
     fn with_latencies_completions_are_looked_for_at_once() {
-        assert_eq!(batched(4, true, 1).step(Built::One, 7, 1, false), Step::Look);
-        assert_eq!(batched(4, true, 4).step(Built::One, 4, 4, false), enter(0, u32::MAX));
-        assert_eq!(batched(4, true, 1).step(Built::One, 0, 8, false), enter(1, u32::MAX));
+        assert_eq!(batched(4, true, 1).step(BuildOutcome::One, 7, 1, false), Step::Look);
+        assert_eq!(batched(4, true, 4).step(BuildOutcome::One, 4, 4, false), enter(0, u32::MAX));
+        assert_eq!(batched(4, true, 1).step(BuildOutcome::One, 0, 8, false), enter(1, u32::MAX));
     }
 
     #[test]
     fn throttled_requests_wait_with_a_deadline_or_sleep() {
-        let throttled = Built::NotBefore { start_ns: 77 };
+        let throttled = BuildOutcome::NotBefore { start_ns: 77 };
         assert_eq!(batched(4, false, 0).step(throttled, 8, 0, true), Step::Sleep(77));
         let until = |count| Wait::Until { count, deadline_ns: 77 };
         assert_eq!(batched(4, false, 2).step(throttled, 6, 2, true), Step::Enter { wait: until(2), most: 4 });

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use verify::check::{Expected, Verdict, check_unit};
 use verify::classify::{self, AROUND_BYTES, Evidence};
 use verify::log::{self, RunFile};
-use verify::map::{GenerationMap, Noted};
+use verify::map::{GenerationMap, MapEntry};
 use verify::run_number;
 use verify::saved::{self, SavedTarget};
 use verify::target::{TargetCounters, VerifiedTarget};
@@ -64,7 +64,7 @@ pub(crate) struct Verification {
     boot: String,
     /// By worker.
     cells: Box<[Cells]>,
-    found: Mutex<Found>,
+    found: Mutex<VerifiedUnits>,
     stop: Arc<Stop>,
     /// Corrupt units at which the run was ended; 0 = it was not.
     ended_by: AtomicU64,
@@ -82,7 +82,7 @@ pub(crate) struct Cells {
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct VerifiedUnits {
     units: [u64; Class::ALL.len()],
     first: Vec<CorruptUnit>,
     /// Target, unit, and what it must hold.
@@ -99,7 +99,7 @@ pub(crate) struct Corrupt<'a> {
     pub(crate) class: Class,
     pub(crate) expected: Expected,
     /// Its entry before the read.
-    pub(crate) noted: Noted,
+    pub(crate) noted: MapEntry,
     /// Thread that read it.
     pub(crate) thread: u32,
     pub(crate) now_ns: u64,
@@ -328,7 +328,7 @@ impl Verification {
             return;
         }
         let is_reported = found.first.len() < REPORTED_MAX;
-        let again = if is_reported { self.read_again(corrupt) } else { Again::default() };
+        let again = if is_reported { self.read_again(corrupt) } else { RereadUnit::default() };
         let class = corrupt.bytes.map_or(corrupt.class, |bytes| again.class(bytes, target, corrupt));
         let place = Class::ALL.iter().position(|other| *other == class).unwrap_or_default();
         found.units[place] += 1;
@@ -383,7 +383,7 @@ impl Verification {
     }
 
     /// Reads a unit again with those around it, and the place that it belongs to.
-    fn read_again(&self, corrupt: &Corrupt<'_>) -> Again {
+    fn read_again(&self, corrupt: &Corrupt<'_>) -> RereadUnit {
         let target = &self.targets[corrupt.target];
         let (unit_bytes, size_bytes) = (target.unit.bytes(), self.sizes_bytes[corrupt.target]);
         let at = corrupt.unit * unit_bytes;
@@ -398,7 +398,7 @@ impl Verification {
             let at = place.unit.checked_mul(unit_bytes).filter(|at| at + unit_bytes <= self.sizes_bytes[index])?;
             self.read(index, at..at + unit_bytes).ok()
         });
-        Again {
+        RereadUnit {
             around,
             around_offset: start,
             before: (at - start) as usize,
@@ -418,7 +418,7 @@ impl Verification {
 
 /// What was read after a unit turned out to be corrupt.
 #[derive(Default)]
-struct Again {
+struct RereadUnit {
     /// `None` if it failed, or if the unit changed meanwhile.
     around: Option<Vec<u8>>,
     around_offset: u64,
@@ -430,7 +430,7 @@ struct Again {
     failed: bool,
 }
 
-impl Again {
+impl RereadUnit {
     fn unit(&self) -> Option<&[u8]> {
         self.around.as_ref()?.get(self.before..self.before + self.unit_bytes)
     }

@@ -5,7 +5,7 @@
 
 use crate::run_log::{self, ThreadLog};
 use crate::verification::{Corrupt, Verification};
-use engine::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
+use engine::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::corruption::{CorruptionClass, is_unreadable};
 use model::operation::Operation;
@@ -15,7 +15,7 @@ use std::io;
 use std::sync::Arc;
 use verify::check::{Expected, Verdict};
 use verify::log::{Change as LoggedChange, Flush, Kind};
-use verify::map::{Noted, State};
+use verify::map::{MapEntry, State};
 use verify::target::{Change, WriteIo};
 use verify::unit::UNIT_BYTES_MAX;
 
@@ -33,13 +33,13 @@ pub(crate) struct Verifying<E, C> {
     prepared: Box<[Op]>,
     under_way: Box<[UnderWay]>,
     /// Entries of the units of each request's read, before it began.
-    noted: Box<[Noted]>,
+    noted: Box<[MapEntry]>,
     noted_per_slot: usize,
     /// Requests whose units another one has, in order.
     parked: Vec<SlotId>,
     /// Requests that the engine has and that were not pushed.
     staged: Vec<SlotId>,
-    taken: Vec<Done>,
+    taken: Vec<Completion>,
     /// `--journal`.
     log: Option<ThreadLog>,
     looked_ns: u64,
@@ -90,7 +90,7 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
             files: files.collect(),
             prepared: vec![Op::default(); Operation::COUNT * slots].into(),
             under_way: vec![UnderWay::default(); slots].into(),
-            noted: vec![Noted::default(); units * slots].into(),
+            noted: vec![MapEntry::default(); units * slots].into(),
             noted_per_slot: units,
             parked: Vec::with_capacity(slots),
             staged: Vec::with_capacity(slots),
@@ -155,10 +155,10 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
 
     /// What a completed operation leaves, or has read.
     #[inline]
-    fn finish(&mut self, done: Done) -> Done {
+    fn finish(&mut self, done: Completion) -> Completion {
         let UnderWay { op, io, begun_ns } = self.under_way[done.slot as usize];
         // What the engine has stamped is more exact.
-        let done = if done.ended_ns > 0 { done } else { Done { begun_ns, ended_ns: self.looked_ns, ..done } };
+        let done = if done.ended_ns > 0 { done } else { Completion { begun_ns, ended_ns: self.looked_ns, ..done } };
         let target = self.verification.target(self.files[op.file as usize].target);
         let is_whole = done.result.cast_unsigned() == op.length || done.result == 0 && !op.operation.transfers_data();
         if op.operation != Operation::Read
@@ -178,7 +178,7 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
 
     /// Checks what a read returned.
     #[inline]
-    fn check(&self, op: &Op, io: &WriteIo, done: &Done) {
+    fn check(&self, op: &Op, io: &WriteIo, done: &Completion) {
         let index = self.files[op.file as usize].target;
         let target = self.verification.target(index);
         let cells = self.verification.cells(self.thread);
@@ -219,7 +219,7 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
     fn keep(
         &self,
         target: usize,
-        (unit, noted): (u64, Noted),
+        (unit, noted): (u64, MapEntry),
         bytes: Option<&[u8]>,
         (class, expected): (CorruptionClass, Expected),
         now_ns: u64,
@@ -320,15 +320,15 @@ impl<E: Engine, C: Clock> Engine for Verifying<E, C> {
         })
     }
 
-    fn look(&mut self) -> Found {
-        let Found { count, .. } = self.engine.look();
+    fn poll(&mut self) -> PollResult {
+        let PollResult { count, .. } = self.engine.poll();
         if count > 0 {
             self.looked_ns = self.clock.now_ns();
         }
-        Found { count, is_stamped: true }
+        PollResult { count, is_stamped: true }
     }
 
-    fn take(&mut self, most: u32, mut each: impl FnMut(Done)) {
+    fn take(&mut self, most: u32, mut each: impl FnMut(Completion)) {
         let mut taken = std::mem::take(&mut self.taken);
         self.engine.take(most, |done| taken.push(done));
         for done in taken.drain(..) {

@@ -16,7 +16,7 @@ const LOOK_NS: u64 = 100_000_000;
 impl<E: Engine, C: Clock> Worker<E, C> {
     /// True if nothing is in flight and nothing more may start: the allowance is used up, or the trace is over, and
     /// others are told.
-    pub(crate) fn leaves(&mut self) -> bool {
+    pub(crate) fn finish_if_budget_spent(&mut self) -> bool {
         let mut replaying = self.work.iter_mut().filter_map(|work| work.replaying.as_mut());
         let is_exhausted = replaying.next().is_some_and(|replaying| replaying.is_exhausted());
         let Some(allowance) = &self.allowance else { return false };
@@ -65,7 +65,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 break;
             }
             let pushed = self.engine.push(Wait::Until { count: 1, deadline_ns: now_ns + LOOK_NS });
-            self.engine.look();
+            self.engine.poll();
             let Self { engine, tracer, slots, work, .. } = self;
             engine.take(u32::MAX, |done| {
                 let slot = &slots[done.slot as usize];

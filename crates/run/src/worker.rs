@@ -1,6 +1,6 @@
 //! The loop: one thread, its requests, and nothing that costs more than the I/O itself.
 //!
-//! A worker is a value with a method `turn`; a thread calls it until it
+//! A worker is a value with a method `iterate`; a thread calls it until it
 //! says that it is over, tests call it in any order on a clock of their own. Nothing here
 //! allocates, locks or formats unless an I/O fails.
 
@@ -92,7 +92,7 @@ impl Sampling {
 
 /// What a turn led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum Iteration {
     /// Call again.
     GoOn,
     /// The run is over for this worker; operations may still be in flight.
@@ -222,7 +222,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// One turn, for those who look on at each.
     #[cfg(test)]
-    pub(crate) fn turn(&mut self) -> Result<Turn, WorkerError> {
+    pub(crate) fn iterate(&mut self) -> Result<Iteration, WorkerError> {
         self.settle();
         match (!E::VERIFIES && self.is_fixed(), !E::VERIFIES && self.is_single()) {
             (_, true) => self.turn_as::<Single>(),

@@ -15,7 +15,7 @@ use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::setup::{self, Context};
 use crate::skew::SkewTables;
-use crate::worker::{Sampling, Turn, Worker};
+use crate::worker::{Sampling, Iteration, Worker};
 use engine::null::NullEngine;
 use engine::sync::SyncEngine;
 use hot::clock::Clock;
@@ -111,7 +111,7 @@ fn run_to_the_end(context: &Context, step_ns: u64) -> (Vec<RowRecord>, u64) {
     let clock = StepClock { now_ns: AtomicU64::new(0), step_ns };
     let mut worker = worker(context, &clock);
     let mut turns = 0;
-    while worker.turn().expect("nothing fails here") == Turn::GoOn {
+    while worker.iterate().expect("nothing fails here") == Iteration::GoOn {
         turns += 1;
     }
     assert_eq!(worker.drain(), 0);
@@ -168,7 +168,7 @@ fn synchronous_ios(context: &Context, step_ns: u64) -> Vec<u64> {
     let engine = SyncEngine::new(&clock, plan.slots, vec![zero.into()], regions);
     let mut worker = setup::assemble(context, plan, &layout, engine, &clock);
     worker.start(Phases::new(&context.plan, 0));
-    while worker.turn().expect("nothing fails here") == Turn::GoOn {}
+    while worker.iterate().expect("nothing fails here") == Iteration::GoOn {}
     let row = &context.recorder.row_records()[0];
     let intervals: Vec<u64> = row.intervals.iter().map(|one| one.read.count + one.write.count).collect();
     assert_eq!(row.read.tally.count + row.write.tally.count, intervals.iter().sum::<u64>());
@@ -220,11 +220,11 @@ fn totals_of_the_measurement_hold_no_warm_up() {
     let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: 100_000 };
     let mut worker = worker(&context, &clock);
     while clock.now_ns.load(Relaxed) < 1_000_000 {
-        assert_eq!(worker.turn(), Ok(Turn::GoOn));
+        assert_eq!(worker.iterate(), Ok(Iteration::GoOn));
     }
     assert_eq!(context.recorder.totals(true), (0, 0, 0));
     assert_eq!(context.recorder.totals(false).0, 9);
-    assert_eq!(worker.turn(), Ok(Turn::GoOn));
+    assert_eq!(worker.iterate(), Ok(Iteration::GoOn));
     assert_eq!(context.recorder.totals(true), (1, BLOCK, 100_000));
 }
 
@@ -292,7 +292,7 @@ fn nothing_is_allocated_in_a_million_operations() {
         let mut worker = worker(&context, &clock);
         let allocations = allocation_counter::measure(|| {
             while context.recorder.completed.get() < 1_000_000 {
-                worker.turn().expect("nothing fails here");
+                worker.iterate().expect("nothing fails here");
             }
         });
         assert_eq!(allocations.count_total, 0, "{assignment:?}");
@@ -306,10 +306,10 @@ fn a_clock_that_stands_still_does_not_keep_a_worker() {
     let clock = StepClock { now_ns: AtomicU64::new(2_000_000), step_ns: 0 };
     let mut worker = worker(&context, &clock);
     for _ in 0..1000 {
-        assert_eq!(worker.turn(), Ok(Turn::GoOn));
+        assert_eq!(worker.iterate(), Ok(Iteration::GoOn));
     }
     context.stop.end();
-    assert_eq!(worker.turn(), Ok(Turn::Over));
+    assert_eq!(worker.iterate(), Ok(Iteration::Over));
     let row = &context.recorder.row_records()[0];
     // What was measured by then stays: the end is no stop.
     assert_eq!(row.read.tally.count + row.write.tally.count, 4000);
@@ -323,11 +323,11 @@ fn a_clock_that_jumps_ahead_ends_the_run_and_counts_nothing_behind_the_end() {
     let mut worker = worker(&context, &clock);
     // The warm-up up to its last but one microsecond, and then 3 ms of the measurement.
     for _ in 0..999 + 3000 {
-        assert_eq!(worker.turn(), Ok(Turn::GoOn));
+        assert_eq!(worker.iterate(), Ok(Iteration::GoOn));
     }
     clock.now_ns.fetch_add(3_600_000_000_000, Relaxed);
     // The one in flight comes back behind the end.
-    while worker.turn() == Ok(Turn::GoOn) {}
+    while worker.iterate() == Ok(Iteration::GoOn) {}
     let row = &context.recorder.row_records()[0];
     let (read, write) = (row.read.tally, row.write.tally);
     assert_eq!(read.count + write.count, 3000);
@@ -342,11 +342,11 @@ fn a_clock_that_goes_backwards_makes_no_latency_negative() {
     let clock = StepClock { now_ns: AtomicU64::new(5_000_000), step_ns: 1000 };
     let mut worker = worker(&context, &clock);
     for _ in 0..10 {
-        worker.turn().expect("nothing fails here");
+        worker.iterate().expect("nothing fails here");
     }
     clock.now_ns.fetch_sub(2_000_000, Relaxed);
     for _ in 0..10 {
-        worker.turn().expect("nothing fails here");
+        worker.iterate().expect("nothing fails here");
     }
     let row = &context.recorder.row_records()[0];
     let (read, write) = (row.read.tally, row.write.tally);
@@ -360,7 +360,7 @@ fn one_turn_in_64_is_timed_from_its_submission_too() {
     let clock = StepClock { now_ns: AtomicU64::new(0), step_ns: 100 };
     let mut worker = worker(&context, &clock);
     worker.sampling = Sampling::new(true);
-    while worker.turn().expect("nothing fails here") == Turn::GoOn {}
+    while worker.iterate().expect("nothing fails here") == Iteration::GoOn {}
     let rows = context.recorder.row_records();
     let samples = context.recorder.thread_record(0).stamp_samples.expect("latencies are recorded in a closed loop");
     let (wait, submission) = (samples.wait.tally, samples.submission.tally);

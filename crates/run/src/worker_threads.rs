@@ -143,7 +143,7 @@ impl WorkerThreads {
             }
             // Thousands take long to end, and longer if they are woken all the time.
             patience = (patience * 2).min(Duration::from_millis(320));
-            match drain.look(sys::clock::monotonic_ns(), self.outstanding(), is_interrupted()) {
+            match drain.next_step(sys::clock::monotonic_ns(), self.outstanding(), is_interrupted()) {
                 Step::Wait => {}
                 Step::Cancel => self.stop.cancel(),
                 Step::GiveUp => return false,

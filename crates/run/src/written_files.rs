@@ -125,7 +125,7 @@ impl WrittenFiles {
     /// # Errors
     ///
     /// As for [`compare`](Self::compare).
-    pub(crate) fn look(&self, path: &Path, checked: Option<FileStamp>) -> Result<File, String> {
+    pub(crate) fn open_checked(&self, path: &Path, checked: Option<FileStamp>) -> Result<File, String> {
         let look =
             sys::file::open_to_look(path).map_err(|error| format!("cannot open '{}': {error}", path.display()))?;
         self.compare(&look, path, checked)?;
@@ -288,7 +288,7 @@ fn close_by_name(
     closed.map(Some).map_err(|error| format!("its mark cannot be updated: {error}"))
 }
 
-/// Just before a file that exists is written to: nobody else has it open. `look` is the only descriptor of it
+/// Just before a file that exists is written to: nobody else has it open. `open_checked` is the only descriptor of it
 /// that this process has.
 ///
 /// # Errors

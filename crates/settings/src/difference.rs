@@ -23,7 +23,7 @@ pub fn differences(first: &Profile, second: &Profile) -> Vec<Difference> {
 /// The same, only for settings whose options are known on both sides, and the numbers of timespans and targets.
 pub fn known_differences(first: &Profile, second: &Profile, is_known: &dyn Fn(&str) -> bool) -> Vec<Difference> {
     let is_known = |element: &str, option: &str| ["TimeSpans", "Targets"].contains(&element) || is_known(option);
-    let mut found = Found { differences: Vec::new(), is_known: &is_known };
+    let mut found = DifferenceList { differences: Vec::new(), is_known: &is_known };
     rows("", PROFILE, first, second, &mut found);
     let several = first.time_spans.len() > 1;
     for (number, (a, b)) in (1..).zip(first.time_spans.iter().zip(&second.time_spans)) {
@@ -34,12 +34,12 @@ pub fn known_differences(first: &Profile, second: &Profile, is_known: &dyn Fn(&s
 }
 
 /// Differences found, and a filter of settings by element and option.
-struct Found<'a> {
+struct DifferenceList<'a> {
     differences: Vec<Difference>,
     is_known: &'a dyn Fn(&str, &str) -> bool,
 }
 
-fn time_span(place: &str, first: &TimeSpan, second: &TimeSpan, found: &mut Found<'_>) {
+fn time_span(place: &str, first: &TimeSpan, second: &TimeSpan, found: &mut DifferenceList<'_>) {
     rows(place, TIME_SPAN, first, second, found);
     rows(place, LINUX_IN_TIME_SPAN, first, second, found);
     let several = first.targets.len() > 1;
@@ -49,12 +49,12 @@ fn time_span(place: &str, first: &TimeSpan, second: &TimeSpan, found: &mut Found
     }
 }
 
-fn target(place: &str, first: &Target, second: &Target, found: &mut Found<'_>) {
+fn target(place: &str, first: &Target, second: &Target, found: &mut DifferenceList<'_>) {
     rows(place, TARGET, first, second, found);
     rows(place, LINUX_IN_TARGET, first, second, found);
 }
 
-fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, found: &mut Found<'_>) {
+fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, found: &mut DifferenceList<'_>) {
     // The rows inside `Linux` are compared one by one.
     let is_known = found.is_known;
     for setting in
@@ -62,9 +62,9 @@ fn rows<T>(place: &str, table: &'static [Setting<T>], first: &T, second: &T, fou
     {
         let (a, b) = (setting.shown(first), setting.shown(second));
         if a != b {
-            let said = |shown: Option<String>| shown.unwrap_or_else(|| setting.absent());
+            let shown_or_absent = |shown: Option<String>| shown.unwrap_or_else(|| setting.absent());
             found.differences.push(Difference {
-                text: format!("{place}{} against {}", said(a), said(b)),
+                text: format!("{place}{} against {}", shown_or_absent(a), shown_or_absent(b)),
                 is_load: setting.is_load,
                 is_seed: setting.element == "RandSeed",
             });
@@ -139,10 +139,10 @@ mod tests {
 
     #[test]
     fn profiles_of_one_load_have_the_same_settings() {
-        let of = |change: fn(&mut TimeSpan)| load_settings(&profile(change));
-        let same = of(|span| (span.duration_s, span.random_seed) = (60, 7));
-        assert_eq!(of(|span| span.targets[0].path = "g".into()), same);
-        let other = of(|span| span.targets[0].outstanding = 8);
+        let settings_with = |change: fn(&mut TimeSpan)| load_settings(&profile(change));
+        let same = settings_with(|span| (span.duration_s, span.random_seed) = (60, 7));
+        assert_eq!(settings_with(|span| span.targets[0].path = "g".into()), same);
+        let other = settings_with(|span| span.targets[0].outstanding = 8);
         assert!(other.contains(&"-o8".to_owned()) && other != same, "{other:?}");
     }
 

@@ -21,6 +21,6 @@ pub use group::Group;
 pub use linux::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN};
 pub use model::suggest;
 pub use profile::PROFILE;
-pub use setting::{OwnOption, Setting, Takes, short_size};
+pub use setting::{OwnOption, Setting, ValueKind, short_size};
 pub use target::TARGET;
 pub use time_span::TIME_SPAN;

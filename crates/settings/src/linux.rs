@@ -1,7 +1,7 @@
 //! Rows of `Linux`: settings that `DiskSpd` does not have. Each is an option of ours too.
 
 use crate::group::Group;
-use crate::setting::{Codec, Emit, OwnOption, Setting, TextField, flag, number, words};
+use crate::setting::{Codec, EmitCondition, OwnOption, Setting, TextField, flag, number, words};
 use model::engine_kind::EngineKind;
 use model::profile::{Append, OfferedRate, RateProcess, Reduction, SizeMix, Skew, StreamName, Target, TimeSpan};
 use model::tier::Tier;
@@ -299,7 +299,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             set: |target, text| StreamName::parse(text).map(|name| target.stream = Some(name)),
         }),
     )
-    .emit(Emit::IfSet)
+    .emit(EmitCondition::IfSet)
     .option("--stream")
     .doc("Name of the stream that the target belongs to (--stream): 1 to 32 of A-Z, a-z, 0-9, '.', '_' and '-'.")
     .examples(&["oltp", "a.b_c-1"])

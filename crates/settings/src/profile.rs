@@ -2,7 +2,7 @@
 
 use crate::element::reader::Reader;
 use crate::element::tree::{Element, Place};
-use crate::setting::{Emit, Own, Setting, U32, flag, number, words, write_all};
+use crate::setting::{EmitCondition, CustomElement, Setting, U32, flag, number, words, write_all};
 use crate::time_span::TIME_SPAN;
 use model::profile::{PrecreateFiles, Profile, ResultFormat, TimeSpan, Tracing};
 use model::units::counted;
@@ -17,7 +17,7 @@ pub static PROFILE: &[Row] = &[
     Row::new("ExperimentFlags", "experiment_flags", number!(experiment_flags, U32))
         .option("-:")
         .doc("-:")
-        .emit(Emit::When(|profile| profile.experiment_flags != 0)),
+        .emit(EmitCondition::When(|profile| profile.experiment_flags != 0)),
     Row::new(
         "ResultFormat",
         "result_format",
@@ -30,7 +30,7 @@ pub static PROFILE: &[Row] = &[
     Row::new("VerboseStats", "verbose_stats", flag!(verbose_stats))
         .option("-vs")
         .doc("-vs")
-        .emit(Emit::IfSet)
+        .emit(EmitCondition::IfSet)
         .no_load(),
     Row::new(
         "PrecreateFiles",
@@ -49,10 +49,10 @@ pub static PROFILE: &[Row] = &[
          CreateOnlyFilesWithConstantOrZeroSizes: also files whose FileSize is 0 in some timespans and the same in all \
          others.",
     )
-    .emit(Emit::IfSet),
+    .emit(EmitCondition::IfSet),
     Row::new("ETW", "tracing", crate::setting::Codec::Own(&ETW))
         .option("-e")
-        .emit(Emit::When(|profile| profile.tracing.is_some()))
+        .emit(EmitCondition::When(|profile| profile.tracing.is_some()))
         .examples(&[
             "<Process>true</Process>",
             "<DiskIO>false</DiskIO>",
@@ -61,7 +61,7 @@ pub static PROFILE: &[Row] = &[
     Row::new("TimeSpans", "time_spans", crate::setting::Codec::Own(&TIME_SPANS)).required(),
 ];
 
-static ETW: Own<Profile> = Own {
+static ETW: CustomElement<Profile> = CustomElement {
     schema: "ETW",
     attributes: &[],
     read: |reader, node, profile| {
@@ -100,7 +100,7 @@ pub(crate) static TRACING: &[Class] = &[
     Class::new("UseCyclesCounter", "use_cycles_counter", flag!(use_cycles_counter)).option("-ec"),
 ];
 
-static TIME_SPANS: Own<Profile> = Own {
+static TIME_SPANS: CustomElement<Profile> = CustomElement {
     schema: "TimeSpans",
     attributes: &[],
     read: time_spans,

@@ -25,7 +25,7 @@ pub struct Setting<T: 'static> {
     /// Contents of the element that cover its grammar, where they do not follow from the codec.
     pub examples: &'static [&'static str],
     pub(crate) is_required: bool,
-    pub(crate) emit: Emit<T>,
+    pub(crate) emit: EmitCondition<T>,
     pub(crate) codec: Codec<T>,
 }
 
@@ -48,7 +48,7 @@ pub struct OwnOption {
 }
 
 /// Condition on which an element is written.
-pub(crate) enum Emit<T: 'static> {
+pub(crate) enum EmitCondition<T: 'static> {
     Always,
     /// If the field is set: an enabled switch, or a number or word that is present.
     IfSet,
@@ -66,7 +66,7 @@ pub(crate) enum Codec<T: 'static> {
     /// A text with a grammar, the same in the element and after the option.
     Text(TextField<T>),
     /// A grammar of its own.
-    Own(&'static Own<T>),
+    Own(&'static CustomElement<T>),
 }
 
 /// A field that is read from a text.
@@ -94,7 +94,7 @@ pub(crate) struct Word<T: 'static> {
 }
 
 /// An element with a grammar of its own.
-pub(crate) struct Own<T: 'static> {
+pub(crate) struct CustomElement<T: 'static> {
     /// Its type in the schema.
     pub(crate) schema: &'static str,
     pub(crate) attributes: &'static [&'static str],
@@ -106,7 +106,7 @@ pub(crate) struct Own<T: 'static> {
 }
 
 /// The kind of value of an option.
-pub enum Takes {
+pub enum ValueKind {
     /// No value.
     Nothing,
     /// A number within bounds.
@@ -220,7 +220,7 @@ impl<T> Setting<T> {
             is_load: true,
             examples: &[],
             is_required: false,
-            emit: Emit::Always,
+            emit: EmitCondition::Always,
             codec,
         }
     }
@@ -233,7 +233,7 @@ impl<T> Setting<T> {
         option: &'static str,
         help: &'static OwnOption,
     ) -> Self {
-        Self { emit: Emit::IfSet, option, own: Some(help), doc: help.short, ..Self::new(element, key, codec) }
+        Self { emit: EmitCondition::IfSet, option, own: Some(help), doc: help.short, ..Self::new(element, key, codec) }
     }
 
     pub(crate) const fn option(mut self, option: &'static str) -> Self {
@@ -246,7 +246,7 @@ impl<T> Setting<T> {
         self
     }
 
-    pub(crate) const fn emit(mut self, emit: Emit<T>) -> Self {
+    pub(crate) const fn emit(mut self, emit: EmitCondition<T>) -> Self {
         self.emit = emit;
         self
     }
@@ -270,10 +270,10 @@ impl<T> Setting<T> {
     /// True if the element is written.
     pub fn is_emitted(&self, of: &T) -> bool {
         match self.emit {
-            Emit::Always => true,
-            Emit::Never => false,
-            Emit::When(is_emitted) => is_emitted(of),
-            Emit::IfSet => match &self.codec {
+            EmitCondition::Always => true,
+            EmitCondition::Never => false,
+            EmitCondition::When(is_emitted) => is_emitted(of),
+            EmitCondition::IfSet => match &self.codec {
                 Codec::Flag(get, _) => get(of),
                 Codec::Number(field, _) => (field.get)(of).is_some(),
                 Codec::Word(words) => word_in(words, of).is_some(),
@@ -314,13 +314,13 @@ impl<T> Setting<T> {
     }
 
     /// The kind of value of the option.
-    pub fn takes(&self) -> Takes {
+    pub fn takes(&self) -> ValueKind {
         match &self.codec {
-            Codec::Number(field, range) if field.is_size => Takes::Size(range.clone()),
-            Codec::Number(_, range) => Takes::Count(range.clone()),
-            Codec::Word(words) => Takes::Word(words.iter().map(|word| word.argument).collect()),
-            Codec::Text(_) => Takes::Text,
-            Codec::Flag(..) | Codec::Own(_) => Takes::Nothing,
+            Codec::Number(field, range) if field.is_size => ValueKind::Size(range.clone()),
+            Codec::Number(_, range) => ValueKind::Count(range.clone()),
+            Codec::Word(words) => ValueKind::Word(words.iter().map(|word| word.argument).collect()),
+            Codec::Text(_) => ValueKind::Text,
+            Codec::Flag(..) | Codec::Own(_) => ValueKind::Nothing,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::element::reader::Reader;
 use crate::element::tree::Element;
 use crate::element::value;
 use crate::linux::LINUX_IN_TARGET;
-use crate::setting::{Codec, Emit, NumberField, Own, Setting, U32, U64, flag, number, short_size, words, write_all};
+use crate::setting::{Codec, EmitCondition, NumberField, CustomElement, Setting, U32, U64, flag, number, short_size, words, write_all};
 use crate::target_parts::{CONTENT_OF_TARGET, DISTRIBUTION, THREAD_TARGETS};
 use model::limits::BLOCK_SIZE_BYTES_MAX;
 use model::profile::{BypassIo, CacheMode, FlushMode, IoPriority, Target, Throughput};
@@ -48,7 +48,7 @@ pub static TARGET: &[Row] = &[
     )
     .option("-Su")
     .doc("-Su")
-    .emit(Emit::IfSet),
+    .emit(EmitCondition::IfSet),
     Row::new(
         "DisableAllCache",
         "cache_mode",
@@ -63,7 +63,7 @@ pub static TARGET: &[Row] = &[
         ),
     )
     .doc("Same as -Sh; found in old profiles.")
-    .emit(Emit::Never),
+    .emit(EmitCondition::Never),
     Row::new(
         "DisableLocalCache",
         "cache_mode",
@@ -78,7 +78,7 @@ pub static TARGET: &[Row] = &[
     )
     .option("-Sr")
     .doc("-Sr")
-    .emit(Emit::IfSet),
+    .emit(EmitCondition::IfSet),
     Row::new(
         "WriteThrough",
         "write_through",
@@ -86,8 +86,8 @@ pub static TARGET: &[Row] = &[
     )
     .option("-Sw")
     .doc("-Sw")
-    .emit(Emit::IfSet),
-    Row::new("MemoryMappedIo", "memory_mapped", flag!(memory_mapped)).option("-Sm").doc("-Sm").emit(Emit::IfSet),
+    .emit(EmitCondition::IfSet),
+    Row::new("MemoryMappedIo", "memory_mapped", flag!(memory_mapped)).option("-Sm").doc("-Sm").emit(EmitCondition::IfSet),
     Row::new(
         "FlushType",
         "flush",
@@ -99,7 +99,7 @@ pub static TARGET: &[Row] = &[
     )
     .option("-N")
     .doc("-Nv, -Nn, -Ni")
-    .emit(Emit::IfSet),
+    .emit(EmitCondition::IfSet),
     Row::new(
         "BypassIO",
         "bypass_io",
@@ -107,7 +107,7 @@ pub static TARGET: &[Row] = &[
     )
     .option("-S")
     .doc("-Sy, -SY")
-    .emit(Emit::IfSet),
+    .emit(EmitCondition::IfSet),
     Row::new("WriteBufferContent", "", Codec::Own(&CONTENT_OF_TARGET)).option("-Z").examples(&[
         "<Pattern>sequential</Pattern>",
         "<Pattern>zero</Pattern>",
@@ -119,37 +119,37 @@ pub static TARGET: &[Row] = &[
     Row::new("BurstSize", "burst_ios", number!(burst_ios, U32))
         .option("-i")
         .doc("I/Os per burst (-i); needs ThinkTime.")
-        .emit(Emit::IfSet),
+        .emit(EmitCondition::IfSet),
     Row::new("ThinkTime", "think_time_ms", number!(think_time_ms, U32))
         .option("-j")
         .doc("Pause between bursts in milliseconds (-j); needs BurstSize.")
-        .emit(Emit::IfSet),
+        .emit(EmitCondition::IfSet),
     Row::new("FileSize", "create_size_bytes", number!(size create_size, U64))
         .option("-c")
         .doc("Creates the file with this many bytes (-c); 0: does not create it.")
-        .emit(Emit::IfSet),
+        .emit(EmitCondition::IfSet),
     Row::new("StrideSize", "alignment_bytes", Codec::Own(&STRIDE))
         .option("-s")
         .doc("Stride of sequential I/O in bytes (-s) [BlockSize]; not together with Random or RandomRatio.")
-        .emit(Emit::When(|target| target.random_percent == 0))
+        .emit(EmitCondition::When(|target| target.random_percent == 0))
         .examples(&["1", "4096", "18446744073709551615"]),
     Row::new("InterlockedSequential", "interlocked", flag!(interlocked))
         .option("-si")
         .doc("-si")
-        .emit(Emit::When(|target| target.random_percent == 0)),
+        .emit(EmitCondition::When(|target| target.random_percent == 0)),
     Row::new("Random", "alignment_bytes", Codec::Own(&RANDOM))
         .option("-r")
         .doc("Random I/O at multiples of this many bytes (-r); 0: multiples of BlockSize.")
-        .emit(Emit::When(|target| target.random_percent > 0))
+        .emit(EmitCondition::When(|target| target.random_percent > 0))
         .examples(&["1", "4096", "18446744073709551615"]),
     Row::new("RandomRatio", "random_percent", Codec::Own(&RANDOM_RATIO))
         .option("-rs")
         .doc("Percentage of random I/Os, if not all are random (-rs).")
-        .emit(Emit::When(|target| (1..100).contains(&target.random_percent)))
+        .emit(EmitCondition::When(|target| (1..100).contains(&target.random_percent)))
         .examples(&["1", "50", "99"]),
     Row::new("Distribution", "distribution", Codec::Own(&DISTRIBUTION))
         .option("-rd")
-        .emit(Emit::When(|target| target.random_percent > 0 && target.distribution.is_some()))
+        .emit(EmitCondition::When(|target| target.random_percent > 0 && target.distribution.is_some()))
         .examples(&[
             "<Percent><Range IO='80'>5</Range><Range IO='0'>15</Range><Range IO='20'>80</Range></Percent>",
             "<Absolute><Range IO='50'>1073741824</Range><Range IO='50'>0</Range></Absolute>",
@@ -179,16 +179,16 @@ pub static TARGET: &[Row] = &[
          ThreadCount and RequestCount.",
     ),
     Row::new("ThreadTargets", "thread_targets", Codec::Own(&THREAD_TARGETS))
-        .emit(Emit::When(|target| !target.thread_targets.is_empty()))
+        .emit(EmitCondition::When(|target| !target.thread_targets.is_empty()))
         .examples(&[
             "<ThreadTarget><Thread>3</Thread><Weight>60</Weight></ThreadTarget><ThreadTarget><Thread>1</Thread>\
              </ThreadTarget>",
         ]),
     Row::new("Linux", "", Codec::Own(&LINUX))
-        .emit(Emit::When(|target| LINUX_IN_TARGET.iter().any(|setting| setting.is_emitted(target)))),
+        .emit(EmitCondition::When(|target| LINUX_IN_TARGET.iter().any(|setting| setting.is_emitted(target)))),
 ];
 
-static LINUX: Own<Target> = Own {
+static LINUX: CustomElement<Target> = CustomElement {
     schema: "TargetLinux",
     attributes: &[],
     read: |reader, node, target| reader.children(node, LINUX_IN_TARGET, target),
@@ -197,7 +197,7 @@ static LINUX: Own<Target> = Own {
 };
 
 /// White space is part of a path.
-static PATH: Own<Target> = Own {
+static PATH: CustomElement<Target> = CustomElement {
     schema: "path",
     attributes: &[],
     read: |reader, node, target| {
@@ -228,7 +228,7 @@ fn has_sizes(target: &Element) -> bool {
     linux.is_some_and(|linux| ["Sizes", "ReadSizes", "WriteSizes"].into_iter().any(|name| linux.child(name).is_some()))
 }
 
-static STRIDE: Own<Target> = Own {
+static STRIDE: CustomElement<Target> = CustomElement {
     schema: "u64",
     attributes: &[],
     read: |reader, node, target| {
@@ -242,7 +242,7 @@ static STRIDE: Own<Target> = Own {
     shown: |target| format!("-s{}", short_size(target.effective_alignment().get())),
 };
 
-static RANDOM: Own<Target> = Own {
+static RANDOM: CustomElement<Target> = CustomElement {
     schema: "u64",
     attributes: &[],
     read: |reader, node, target| {
@@ -259,7 +259,7 @@ static RANDOM: Own<Target> = Own {
     },
 };
 
-static RANDOM_RATIO: Own<Target> = Own {
+static RANDOM_RATIO: CustomElement<Target> = CustomElement {
     schema: "RandomRatio",
     attributes: &[],
     read: |reader, node, target| {
@@ -282,7 +282,7 @@ static RANDOM_RATIO: Own<Target> = Own {
     shown: |target| format!("-rs{}", target.random_percent),
 };
 
-static THROUGHPUT: Own<Target> = Own {
+static THROUGHPUT: CustomElement<Target> = CustomElement {
     schema: "Throughput",
     attributes: &["unit"],
     read: |reader, node, target| {

@@ -3,14 +3,14 @@
 use crate::element::reader::Reader;
 use crate::element::tree::Element;
 use crate::element::value;
-use crate::setting::{Codec, Emit, Own, Setting, U32, U64, number, short_size, write_all};
+use crate::setting::{Codec, EmitCondition, CustomElement, Setting, U32, U64, number, short_size, write_all};
 use model::profile::{Distribution, DistributionRange, Target, ThreadTarget, WriteSource};
 use model::units::Bytes;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-pub(crate) static DISTRIBUTION: Own<Target> = Own {
+pub(crate) static DISTRIBUTION: CustomElement<Target> = CustomElement {
     schema: "Distribution",
     attributes: &[],
     read: |reader, node, target| {
@@ -69,7 +69,7 @@ pub(crate) struct Ranges {
 pub(crate) static RANGES: &[Setting<Ranges>] =
     &[Setting::new("Percent", "", Codec::Own(&PERCENT)), Setting::new("Absolute", "", Codec::Own(&ABSOLUTE))];
 
-static PERCENT: Own<Ranges> = Own {
+static PERCENT: CustomElement<Ranges> = CustomElement {
     schema: "Percent",
     attributes: &[],
     read: |reader, node, into| into.percent = Some(ranges(reader, node, &(1..=100))),
@@ -77,7 +77,7 @@ static PERCENT: Own<Ranges> = Own {
     shown: |_| String::new(),
 };
 
-static ABSOLUTE: Own<Ranges> = Own {
+static ABSOLUTE: CustomElement<Ranges> = CustomElement {
     schema: "Absolute",
     attributes: &[],
     read: |reader, node, into| into.absolute = Some(ranges(reader, node, &U64)),
@@ -100,7 +100,7 @@ fn ranges<'n>(reader: &mut Reader<'n>, list: &'n Element, lengths: &RangeInclusi
     ranges
 }
 
-pub(crate) static CONTENT_OF_TARGET: Own<Target> = Own {
+pub(crate) static CONTENT_OF_TARGET: CustomElement<Target> = CustomElement {
     schema: "WriteBufferContent",
     attributes: &[],
     read: |reader, node, target| {
@@ -155,10 +155,10 @@ pub(crate) static CONTENT: &[Setting<Target>] = &[
     )
     .required(),
     Setting::new("RandomDataSource", "write_source", Codec::Own(&SOURCE_OF_TARGET))
-        .emit(Emit::When(|target| !target.zero_write_buffers && target.write_source.is_some())),
+        .emit(EmitCondition::When(|target| !target.zero_write_buffers && target.write_source.is_some())),
 ];
 
-static SOURCE_OF_TARGET: Own<Target> = Own {
+static SOURCE_OF_TARGET: CustomElement<Target> = CustomElement {
     schema: "RandomDataSource",
     attributes: &[],
     read: |reader, node, target| {
@@ -178,10 +178,10 @@ static SOURCE_OF_TARGET: Own<Target> = Own {
 pub(crate) static SOURCE: &[Setting<WriteSource>] = &[
     Setting::<WriteSource>::new("SizeInBytes", "size_bytes", number!(size size, U64)).required(),
     Setting::new("FilePath", "file", Codec::Own(&SOURCE_FILE))
-        .emit(Emit::When(|source: &WriteSource| source.file.is_some())),
+        .emit(EmitCondition::When(|source: &WriteSource| source.file.is_some())),
 ];
 
-static SOURCE_FILE: Own<WriteSource> = Own {
+static SOURCE_FILE: CustomElement<WriteSource> = CustomElement {
     schema: "xs:string",
     attributes: &[],
     read: |reader, node, source| source.file = reader.text(node).map(PathBuf::from),
@@ -193,7 +193,7 @@ static SOURCE_FILE: Own<WriteSource> = Own {
     shown: |_| String::new(),
 };
 
-pub(crate) static THREAD_TARGETS: Own<Target> = Own {
+pub(crate) static THREAD_TARGETS: CustomElement<Target> = CustomElement {
     schema: "ThreadTargets",
     attributes: &[],
     read: |reader, node, target| {
@@ -228,5 +228,5 @@ pub(crate) static THREAD_TARGETS: Own<Target> = Own {
 pub(crate) static THREAD_TARGET: &[Setting<ThreadTarget>] = &[
     Setting::<ThreadTarget>::new("Thread", "thread", number!(thread, U32)).required(),
     Setting::<ThreadTarget>::new("Weight", "weight", number!(weight, U32))
-        .emit(Emit::When(|of_thread| of_thread.weight != 0)),
+        .emit(EmitCondition::When(|of_thread| of_thread.weight != 0)),
 ];

@@ -4,7 +4,7 @@ use crate::element::reader::Reader;
 use crate::element::tree::Element;
 use crate::element::value;
 use crate::linux::LINUX_IN_TIME_SPAN;
-use crate::setting::{Codec, Emit, Own, Setting, U32, flag, number, words, write_all};
+use crate::setting::{Codec, EmitCondition, CustomElement, Setting, U32, flag, number, words, write_all};
 use crate::target::TARGET;
 use model::affinity::{AffinityEntry, list_text, push_cpu};
 use model::limits::{COMPLETION_DEPTH_MAX, CPUS_PER_GROUP, GROUP_MAX, IO_RING_BATCH_MAX};
@@ -38,10 +38,10 @@ pub static TIME_SPAN: &[Row] = &[
     Row::new("RandomWriteData", "random_write_data", flag!(random_write_data))
         .option("-Zr")
         .doc("-Zr")
-        .emit(Emit::IfSet),
+        .emit(EmitCondition::IfSet),
     Row::new("IoRing", "io_ring", Codec::Own(&IO_RING_OF_SPAN))
         .option("-u")
-        .emit(Emit::When(|span| span.io_ring.is_some()))
+        .emit(EmitCondition::When(|span| span.io_ring.is_some()))
         .examples(&[
             "",
             "<IoRingBatchSize>65536</IoRingBatchSize>",
@@ -52,7 +52,7 @@ pub static TIME_SPAN: &[Row] = &[
         .doc("Leaves threads unbound (-n); not together with AffinityTraversal or Affinity."),
     Row::new("AffinityTraversal", "affinity", Codec::Own(&TRAVERSAL))
         .option("-a")
-        .emit(Emit::When(|span| !span.affinity.disabled))
+        .emit(EmitCondition::When(|span| !span.affinity.disabled))
         .examples(&[
             "<AffinityTraversal Group='Fill' Efficiency='PFirst'>Cpu</AffinityTraversal>",
             "<AffinityTraversal Group='Span' Efficiency='FillEFirst'>CoreAware</AffinityTraversal>",
@@ -62,12 +62,12 @@ pub static TIME_SPAN: &[Row] = &[
         ]),
     Row::new("Affinity", "affinity", Codec::Own(&LISTED))
         .option("-a")
-        .emit(Emit::When(|span| !span.affinity.disabled && !span.affinity.listed.is_empty()))
+        .emit(EmitCondition::When(|span| !span.affinity.disabled && !span.affinity.listed.is_empty()))
         .examples(&["<Group Group='0' Mask='0xf'/>", "<Group Group='65535' Mask='0x8'/><Group Group='1' Mask='0'/>"]),
     // From old profiles; it never had an effect.
     Row::new("GroupAffinity", "", Codec::Flag(|_| false, |_, _| {}))
         .doc("Found in old profiles; has no effect.")
-        .emit(Emit::Never),
+        .emit(EmitCondition::Never),
     Row::new(
         "BufferSeparation",
         "buffer_separation",
@@ -81,13 +81,13 @@ pub static TIME_SPAN: &[Row] = &[
     Row::new("CompletionDepth", "completion_depth", number!(completion_depth, 1..=COMPLETION_DEPTH_MAX as u64))
         .option("-oc")
         .doc("-oc")
-        .emit(Emit::IfSet),
+        .emit(EmitCondition::IfSet),
     Row::new("Targets", "targets", Codec::Own(&TARGETS)).required(),
     Row::new("Linux", "", Codec::Own(&LINUX))
-        .emit(Emit::When(|span| LINUX_IN_TIME_SPAN.iter().any(|setting| setting.is_emitted(span)))),
+        .emit(EmitCondition::When(|span| LINUX_IN_TIME_SPAN.iter().any(|setting| setting.is_emitted(span)))),
 ];
 
-static LINUX: Own<TimeSpan> = Own {
+static LINUX: CustomElement<TimeSpan> = CustomElement {
     schema: "TimeSpanLinux",
     attributes: &[],
     read: |reader, node, span| reader.children(node, LINUX_IN_TIME_SPAN, span),
@@ -96,7 +96,7 @@ static LINUX: Own<TimeSpan> = Own {
     shown: |_| String::new(),
 };
 
-static TARGETS: Own<TimeSpan> = Own {
+static TARGETS: CustomElement<TimeSpan> = CustomElement {
     schema: "Targets",
     attributes: &[],
     read: |reader, node, span| {
@@ -116,7 +116,7 @@ static TARGETS: Own<TimeSpan> = Own {
     shown: |span| counted(span.targets.len(), "target"),
 };
 
-static IO_RING_OF_SPAN: Own<TimeSpan> = Own {
+static IO_RING_OF_SPAN: CustomElement<TimeSpan> = CustomElement {
     schema: "IoRing",
     attributes: &[],
     read: |reader, node, span| reader.children(node, IO_RING, span.io_ring.insert(IoRing::default())),
@@ -151,7 +151,7 @@ pub(crate) static IO_RING: &[Setting<IoRing>] = &[
 ];
 
 /// I/Os, or percent of the requests that a thread keeps outstanding.
-static BATCH: Own<IoRing> = Own {
+static BATCH: CustomElement<IoRing> = CustomElement {
     schema: "IoRingBatchSize",
     attributes: &["Percent"],
     read: |reader, node, ring| {
@@ -198,7 +198,7 @@ fn word_of<W: PartialEq + Copy>(words: &[(&'static str, W)], value: W) -> &'stat
     words.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| *word)
 }
 
-static TRAVERSAL: Own<TimeSpan> = Own {
+static TRAVERSAL: CustomElement<TimeSpan> = CustomElement {
     schema: "AffinityTraversal",
     attributes: &["Group", "Efficiency"],
     read: |reader, node, span| {
@@ -232,7 +232,7 @@ static TRAVERSAL: Own<TimeSpan> = Own {
 };
 
 /// CPUs in one of three forms: masks of a group, single CPUs of a group, single CPUs of group 0.
-static LISTED: Own<TimeSpan> = Own {
+static LISTED: CustomElement<TimeSpan> = CustomElement {
     schema: "Affinity",
     attributes: &[],
     read: read_listed,

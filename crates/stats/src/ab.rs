@@ -40,7 +40,7 @@ pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> O
     }
     let is_equivalent = |differences: &[f64]| {
         reached.iter().any(|&(count, level)| {
-            let Paired { mean, error, freedom } = Paired::of(&differences[..count]);
+            let PairedDifference { mean, error, freedom } = PairedDifference::from_differences(&differences[..count]);
             mean.abs() + error * student(freedom).inverse_cdf(1.0 - level) <= margin.ln_1p()
         })
     };
@@ -50,7 +50,7 @@ pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> O
         // What was found at an early look keeps the pairs of that look: those that follow are made for other figures, and
         // their interval at that look's level may contain 0.
         let Rejection { count, level } = rejected.unwrap_or(undecided);
-        let paired = Paired::of(&differences[..count]);
+        let paired = PairedDifference::from_differences(&differences[..count]);
         let half = paired.error * paired.standard_errors(level);
         let side = |of: fn(&(&Headline, &Headline)) -> Headline| {
             let values = pairs[..count].iter().filter_map(|pair| of(pair).scoped_value((*scope, *figure)));
@@ -73,7 +73,7 @@ pub fn answer(pairs: &[(&Headline, &Headline)], looks: &[u32], margin: f64) -> O
                 None => AbVerdict::CannotTell,
             },
             is_within_margin,
-            detectable_percent: percent(Paired::of(differences).detectable(undecided.level)),
+            detectable_percent: percent(PairedDifference::from_differences(differences).detectable(undecided.level)),
             decided_after: rejected.map(|rejected| rejected.count as u32).filter(|count| *count < pairs.len() as u32),
         }
     });
@@ -115,7 +115,7 @@ struct Rejection {
 /// Holm at one look: notes figures that are rejected and were not yet.
 fn reject(known: &[(ScopedMetric, Vec<f64>)], count: usize, level: f64, rejected: &mut [Option<Rejection>]) {
     let mut chances: Vec<(usize, f64)> =
-        known.iter().map(|(_, differences)| Paired::of(&differences[..count]).chance()).enumerate().collect();
+        known.iter().map(|(_, differences)| PairedDifference::from_differences(&differences[..count]).chance()).enumerate().collect();
     chances.sort_by(|one, other| one.1.total_cmp(&other.1));
     for (rank, (figure, chance)) in chances.into_iter().enumerate() {
         let level = level / (known.len() - rank) as f64;
@@ -133,14 +133,14 @@ fn differences(pairs: &[(&Headline, &Headline)], figure: ScopedMetric) -> Option
 }
 
 /// The mean difference of pairs.
-struct Paired {
+struct PairedDifference {
     mean: f64,
     error: f64,
     freedom: f64,
 }
 
-impl Paired {
-    fn of(differences: &[f64]) -> Self {
+impl PairedDifference {
+    fn from_differences(differences: &[f64]) -> Self {
         let (mean, deviation) = moments(differences);
         let count = differences.len() as f64;
         Self { mean, error: deviation / count.sqrt(), freedom: (count - 1.0).max(1.0) }

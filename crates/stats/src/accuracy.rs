@@ -28,7 +28,7 @@ pub(crate) struct Accuracy<'a> {
 }
 
 impl<'a> Accuracy<'a> {
-    pub(crate) fn of(record: &'a TimeSpanRecord, measures_latency: bool) -> Self {
+    pub(crate) fn new(record: &'a TimeSpanRecord, measures_latency: bool) -> Self {
         Self {
             cells: &record.series.cells,
             cell_s: record.series.width_ns as f64 / 1e9,
@@ -110,7 +110,7 @@ impl<'a> Accuracy<'a> {
         let ratio_ns = sum_ns / ios;
         let errors_ns: Vec<f64> = sums.iter().map(|(ios, sum_ns)| sum_ns - ratio_ns * ios).collect();
         let means_ns: Vec<f64> = sums.iter().filter(|(ios, _)| *ios > 0.0).map(|(ios, sum_ns)| sum_ns / ios).collect();
-        Some(match SumOfErrors::of(&errors_ns, length_s(groups[0])) {
+        Some(match SumOfErrors::from_errors(&errors_ns, length_s(groups[0])) {
             Ok(sum) => {
                 let half_ns = standard_errors_95(sum.degrees_of_freedom) * sum.variance.sqrt() / ios;
                 Estimate::Known(interval::around(ratio_ns, half_ns, range(&means_ns)))
@@ -145,7 +145,7 @@ impl<'a> Accuracy<'a> {
             all
         });
         let range_ns = Interval { low: tally.min_ns as f64, high: tally.max_ns as f64 };
-        let Some(sections) = Sections::of(&histograms, range_ns, length_s(groups[0])) else { return Vec::new() };
+        let Some(sections) = Sections::from_parts(&histograms, range_ns, length_s(groups[0])) else { return Vec::new() };
         let estimate = |(_, rank_ppb)| {
             let found = sections.interval_ns(rank_ppb)?;
             Some((rank_ppb, withheld.map_or(found, Estimate::Withheld)))
@@ -323,13 +323,13 @@ mod tests {
     }
 
     fn half_widths(record: &TimeSpanRecord, measures_latency: bool) -> Directions<Option<HalfWidths>> {
-        Accuracy::of(record, measures_latency).confidence().expect("there is a series")
+        Accuracy::new(record, measures_latency).confidence().expect("there is a series")
     }
 
     #[test]
     fn without_a_series_nothing_is_known() {
         let record = TimeSpanRecord::default();
-        let accuracy = Accuracy::of(&record, true);
+        let accuracy = Accuracy::new(&record, true);
         assert_eq!((accuracy.confidence(), accuracy.steadiness(&[])), (None, FigureSteadiness::default()));
     }
 
@@ -377,7 +377,7 @@ mod tests {
             let mean_ns = 1e6 * (wobble * wobble / 2.0f64).exp();
             let (mut of_median, mut withheld) = (0, 0);
             let percent = coverage_percent(1000, |rng| {
-                let found = Accuracy::of(&responses(wobble, rng), true).response_times().expect("an open loop");
+                let found = Accuracy::new(&responses(wobble, rng), true).response_times().expect("an open loop");
                 let holds = |interval: Option<Interval>, truth: f64| {
                     interval.is_none_or(|interval| interval.low <= truth && truth <= interval.high)
                 };
@@ -393,7 +393,7 @@ mod tests {
             assert!((92.5..=98.0).contains(&percent), "mean, {wobble}: {percent} %");
             assert!(of_median >= 925 && withheld <= 50, "{wobble}: {of_median} of 1000, {withheld} withheld");
         }
-        assert_eq!(Accuracy::of(&TimeSpanRecord::default(), true).response_times(), None);
+        assert_eq!(Accuracy::new(&TimeSpanRecord::default(), true).response_times(), None);
     }
 
     #[test]
@@ -568,13 +568,13 @@ mod tests {
     #[test]
     fn a_rate_that_is_kept_may_have_a_latency_that_drifts() {
         let record = record((0..600).map(|index| reads(100 + index % 2, 1_000_000 + 500 * index)).collect());
-        let steadiness = Accuracy::of(&record, true).steadiness(&[]);
+        let steadiness = Accuracy::new(&record, true).steadiness(&[]);
         assert_eq!(steadiness.iops, Some(Steadiness::Steady));
         assert!(
             matches!(steadiness.latency_mean, Some(Steadiness::Drift { change }) if change > 0.2),
             "{steadiness:?}"
         );
-        assert_eq!(Accuracy::of(&record, false).steadiness(&[]).latency_mean, None);
+        assert_eq!(Accuracy::new(&record, false).steadiness(&[]).latency_mean, None);
     }
 
     /// A device that does 1000 I/Os per second as long as tokens last: 21,000 at first, and 500 more per second.
@@ -592,7 +592,7 @@ mod tests {
     #[test]
     fn a_token_bucket_that_runs_empty_has_two_levels() {
         let mut rng = Rng::new(8);
-        let steadiness = Accuracy::of(&token_bucket(60, &mut rng), false).steadiness(&[]);
+        let steadiness = Accuracy::new(&token_bucket(60, &mut rng), false).steadiness(&[]);
         let Some(Steadiness::Levels { levels }) = steadiness.iops else { panic!("{steadiness:?}") };
         let [first, second] = levels[..] else { panic!("{levels:?}") };
         assert!((first.length * 60.0 - 42.0).abs() < 1.0, "{levels:?}");
@@ -607,7 +607,7 @@ mod tests {
         let mut cells: Vec<SeriesCell> =
             (0..400).map(|_| reads((100.0 + 5.0 * normal(&mut rng)) as u64, 1_000_000)).collect();
         cells[..5].fill(reads(1700, 100_000));
-        let steadiness = Accuracy::of(&record(cells), true).steadiness(&[]);
+        let steadiness = Accuracy::new(&record(cells), true).steadiness(&[]);
         let [burst] = steadiness.brief_changes[..] else { panic!("{steadiness:?}") };
         assert!((-0.25..-0.15).contains(&burst.shift) && burst.end_ns == 500_000_000, "{burst:?}");
         let rest = (steadiness.iops, steadiness.latency_mean);
@@ -618,7 +618,7 @@ mod tests {
     fn steady_runs_have_no_changes_of_any_kind() {
         let is_found = |cells: Vec<f64>| {
             let cells = cells.into_iter().map(|ios| reads(ios.max(0.0).round() as u64, 1_000_000)).collect();
-            let found = Accuracy::of(&record(cells), false).steadiness(&[]);
+            let found = Accuracy::new(&record(cells), false).steadiness(&[]);
             found.iops != Some(Steadiness::Steady) || !found.brief_changes.is_empty() || found.periodic_stalls.is_some()
         };
         for source in Source::STATIONARY {

@@ -15,9 +15,9 @@ pub fn directions<'a>(
 ) -> Directions<Figures> {
     let mut volumes = Directions::<Volume>::default();
     for part in parts {
-        volumes.read.add(Volume::of(&part.read));
-        volumes.write.add(Volume::of(&part.write));
-        volumes.total.add(Volume::of(&part.total));
+        volumes.read.add(Volume::from_figures(&part.read));
+        volumes.write.add(Volume::from_figures(&part.write));
+        volumes.total.add(Volume::from_figures(&part.total));
     }
     Directions {
         read: volumes.read.figures(elapsed_ns),

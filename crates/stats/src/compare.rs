@@ -107,7 +107,7 @@ pub fn compare(first: &[RunResult], second: &[RunResult]) -> Vec<Difference> {
 /// The same with more figures, those of limits.
 pub fn compare_with(first: &[RunResult], second: &[RunResult], more: &[ScopedMetric]) -> Vec<Difference> {
     let sides = |figure| {
-        let mut change = Change::between(&Side::of(figure, first)?, &Side::of(figure, second)?);
+        let mut change = Change::between(&Side::from_runs(figure, first)?, &Side::from_runs(figure, second)?);
         change.are_apart = (first.len() == 1 || second.len() == 1) && apart::are_apart(figure, first, second);
         Some((figure, change))
     };
@@ -163,7 +163,7 @@ pub fn median(runs: &[RunResult], figure: ScopedMetric) -> Option<f64> {
 
 /// True if the scatter of the runs of a side is known.
 pub fn has_scatter(runs: &[RunResult], figure: ScopedMetric) -> bool {
-    Side::of(figure, runs).is_some_and(|side| side.scatter.is_some())
+    Side::from_runs(figure, runs).is_some_and(|side| side.scatter.is_some())
 }
 
 /// When the first run of a side and its last one started; `None` if it is unknown.
@@ -312,7 +312,7 @@ struct Scatter {
 
 impl Side {
     /// `None` if a run lacks the figure, or it is 0.
-    fn of(figure: ScopedMetric, runs: &[RunResult]) -> Option<Self> {
+    fn from_runs(figure: ScopedMetric, runs: &[RunResult]) -> Option<Self> {
         let values: Option<Vec<f64>> =
             runs.iter().map(|run| value(run, figure).filter(|value| *value > 0.0).map(f64::ln)).collect();
         let values = values.filter(|values| !values.is_empty())?;

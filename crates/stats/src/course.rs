@@ -17,9 +17,9 @@ pub(crate) fn series(record: &SeriesRecord, measures_latency: bool) -> Series {
         width_ns = width_ns.saturating_mul(2);
     }
     let counts = |side: fn(&SeriesCell) -> &CellCounts| {
-        let of = |amount: fn(&CellCounts) -> u64| cells.iter().map(side).map(amount).collect();
-        let latency_sum_ns = if measures_latency { of(|counts| counts.latency_sum_ns) } else { Vec::new() };
-        SeriesCounts { ios: of(|counts| counts.ios), bytes: of(|counts| counts.bytes), latency_sum_ns }
+        let amounts = |amount: fn(&CellCounts) -> u64| cells.iter().map(side).map(amount).collect();
+        let latency_sum_ns = if measures_latency { amounts(|counts| counts.latency_sum_ns) } else { Vec::new() };
+        SeriesCounts { ios: amounts(|counts| counts.ios), bytes: amounts(|counts| counts.bytes), latency_sum_ns }
     };
     Series { width_ns, read: counts(|cell| &cell.read), write: counts(|cell| &cell.write) }
 }

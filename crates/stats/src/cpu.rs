@@ -291,10 +291,10 @@ mod tests {
     fn steal_of_cpus_that_the_run_does_not_use_is_no_matter_of_it() {
         let stolen = |cpu, steal| CpuTimes { cpu, idle: 100 - steal, steal, ..CpuTimes::default() };
         let all = [stolen(0, 40), stolen(1, 2), stolen(2, 0)];
-        let of = |cpus: &[u32]| note(&all, Some(&cpus.iter().copied().collect()), &[]);
-        assert_eq!(of(&[0]), Some(Note::CpuStolen { percent_hundredths: 4000 }));
-        assert_eq!(of(&[1, 2]), Some(Note::CpuStolen { percent_hundredths: 100 }));
-        assert_eq!(of(&[2]), None);
+        let note_for = |cpus: &[u32]| note(&all, Some(&cpus.iter().copied().collect()), &[]);
+        assert_eq!(note_for(&[0]), Some(Note::CpuStolen { percent_hundredths: 4000 }));
+        assert_eq!(note_for(&[1, 2]), Some(Note::CpuStolen { percent_hundredths: 100 }));
+        assert_eq!(note_for(&[2]), None);
         assert_eq!(note(&all, None, &[]), Some(Note::CpuStolen { percent_hundredths: 1400 }));
     }
 

@@ -255,10 +255,10 @@ mod tests {
     #[test]
     fn a_sum_weighs_means_by_requests() {
         let start = DeviceCounters::default();
-        let of = |after: &DeviceCounters| rates(&start, after, 1_000_000_000).expect("it grew");
+        let rates_after = |after: &DeviceCounters| rates(&start, after, 1_000_000_000).expect("it grew");
         let (mut fast, mut slow) = (counters([300, 0, 300, 300], [0; 4]), counters([100, 0, 100, 900], [0; 4]));
         (fast.busy_ms, slow.busy_ms) = (1000, 500);
-        let sum = sum([&of(&fast), &of(&slow)]);
+        let sum = sum([&rates_after(&fast), &rates_after(&slow)]);
         assert_eq!((sum.read.per_s, sum.read.latency_ns), (400.0, Some(3e6)));
         assert_eq!((sum.busy_percent, sum.read.queue_length), (75.0, 1.2));
         assert_eq!(super::sum([]), DeviceRates::default());

@@ -43,9 +43,9 @@ fn in_order(ranges: &[EffectiveRange], io_span: u32, users: Users<'_>) -> Distri
 }
 
 /// Which of the lists each thread used on each target.
-pub(crate) struct Used(BTreeMap<(u32, usize), usize>);
+pub(crate) struct UsedLists(BTreeMap<(u32, usize), usize>);
 
-impl Used {
+impl UsedLists {
     /// `lists`: the result of [`uses`].
     pub(crate) fn new(plan: &TimeSpanPlan, lists: &[DistributionUse]) -> Self {
         let numbers: BTreeMap<_, usize> = lists.iter().map(|list| key(&list.distribution)).zip(0..).collect();

@@ -62,7 +62,7 @@ pub struct Samples {
 pub fn samples(counts: &SeriesCounts, width_ns: u64) -> Option<(Samples, Samples)> {
     let together = SAMPLE_NS.div_ceil(width_ns.max(1));
     let length_s = together.checked_mul(width_ns).filter(|_| width_ns > 0)? as f64 / 1e9;
-    let of = |counts: &[u64], unit: f64| {
+    let sample_values = |counts: &[u64], unit: f64| {
         let parts = counts.chunks_exact(usize::try_from(together).ok()?);
         let rates: Vec<f64> = parts.map(|part| part.iter().map(|n| *n as f64).sum::<f64>() / unit / length_s).collect();
         let (mean, std_dev) = moments(&rates);
@@ -70,7 +70,7 @@ pub fn samples(counts: &SeriesCounts, width_ns: u64) -> Option<(Samples, Samples
             (rates.iter().copied().reduce(f64::min)? as u64, rates.iter().copied().reduce(f64::max)? as u64);
         Some(Samples { count: rates.len() as u64, min, max, mean, std_dev })
     };
-    Some((of(&counts.bytes, 1024.0)?, of(&counts.ios, 1.0)?))
+    Some((sample_values(&counts.bytes, 1024.0)?, sample_values(&counts.ios, 1.0)?))
 }
 
 /// CPU time of this program, in its own code and in the kernel, in percent of the time of its threads; `None` = unknown.

@@ -1,6 +1,6 @@
 //! Flushes, which are neither reads nor writes.
 
-use crate::latency::Merged;
+use crate::latency::MergedLatencies;
 use crate::ranks::{P50_PPB, P99_PPB};
 use crate::rate;
 use model::figures::{CommitFigures, FlushFigures, LatencyDistribution};
@@ -38,7 +38,7 @@ pub(crate) fn merged(
     record: &TimeSpanRecord,
     of: fn(&ThreadRecord) -> Option<&TimesRecord>,
 ) -> Option<LatencyDistribution> {
-    let mut merged = Merged::default();
+    let mut merged = MergedLatencies::default();
     for times in record.threads.iter().filter_map(of) {
         merged.add(&times.tally, &times.buckets);
     }

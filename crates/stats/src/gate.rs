@@ -104,13 +104,13 @@ pub fn judge(series: &[Series]) -> Judgement {
         return Judgement { verdict: GateVerdict::NotEnough, changes: Vec::new(), wants_run: false };
     }
     let level = ALARMS / series.len() as f64;
-    let judged: Vec<Judged> = series.iter().map(|of| Judged::of(of, level)).collect();
+    let judged: Vec<JudgedMetric> = series.iter().map(|of| JudgedMetric::from_series(of, level)).collect();
     let changes: Vec<Change> = judged.iter().map(|of| of.change.clone()).collect();
     if changes.iter().any(|change| change.is_worse) {
         return Judgement { verdict: GateVerdict::Worse, changes, wants_run: false };
     }
     let wants_run = judged.iter().any(|of| of.chance < SUSPICION && of.worsening > SUSPICION_MIN.ln_1p());
-    let doubtful: Vec<&Judged> =
+    let doubtful: Vec<&JudgedMetric> =
         judged.iter().filter(|of| of.chance < DOUBT && of.worsening > MARGIN.ln_1p()).collect();
     let verdict = if doubtful.is_empty() {
         GateVerdict::NotWorse
@@ -132,11 +132,11 @@ fn cuts(values: &[f64]) -> Vec<usize> {
     let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let variance = (sum_of_squares(&steps) / 2.0 / steps.len().max(1) as f64).max(SCATTER_MIN * SCATTER_MIN);
     let penalty = PENALTY * variance * (values.len().max(2) as f64).ln();
-    change_points(&Costs::of(values), penalty, EARLIER_MIN)
+    change_points(&Costs::from_values(values), penalty, EARLIER_MIN)
 }
 
 /// A metric, judged.
-struct Judged {
+struct JudgedMetric {
     change: Change,
     /// How often chance alone makes the new runs this much worse.
     chance: f64,
@@ -146,8 +146,8 @@ struct Judged {
     runs_needed: Option<u32>,
 }
 
-impl Judged {
-    fn of(series: &Series, level: f64) -> Self {
+impl JudgedMetric {
+    fn from_series(series: &Series, level: f64) -> Self {
         let sign = if series.figure.metric.is_more_better() { -1.0 } else { 1.0 };
         // Above 0 is worse.
         let worsening = |value: &f64| sign * value.ln();
@@ -231,7 +231,7 @@ impl Shift {
         let looks: Vec<usize> =
             LOOKS_BACK.iter().filter_map(|back| count.checked_sub(*back)).filter(|at| *at >= first).collect();
         let others = level * (1.0 - SHARE_OF_NEW) / (looks.len() as f64 - 1.0).max(1.0);
-        let of = |at: usize| {
+        let candidate = |at: usize| {
             let shift = Self::between(all, at, reference);
             let level = if at == count { level * SHARE_OF_NEW } else { others };
             let base = &all[reference.0..reference.1.min(at)];
@@ -246,7 +246,7 @@ impl Shift {
             let is_found = chance < level && is_large && is_now && shift.worsening.abs() > MARGIN.ln_1p();
             is_found.then_some((chance / level, shift))
         };
-        looks.into_iter().filter_map(of).min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, shift)| shift)
+        looks.into_iter().filter_map(candidate).min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, shift)| shift)
     }
 }
 

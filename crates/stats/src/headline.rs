@@ -15,7 +15,7 @@ use model::verdict::Verdict;
 /// The main figures; `None` if the timespan has none.
 pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
     let measured = result.measured.as_ref()?;
-    let of = |figures: &Figures, latencies: Option<&LatencyDistribution>| {
+    let summarize = |figures: &Figures, latencies: Option<&LatencyDistribution>| {
         let rank = |rank_ppb| latencies?.at(rank_ppb);
         Summary {
             iops: figures.iops,
@@ -30,15 +30,15 @@ pub fn summary(result: &TimeSpanResult) -> Option<Directions<Summary>> {
         }
     };
     let latencies = measured.total_latency.as_ref();
-    let mut total = of(&measured.total.total, latencies.and_then(|latencies| latencies.total.as_ref()));
+    let mut total = summarize(&measured.total.total, latencies.and_then(|latencies| latencies.total.as_ref()));
     // Operations without data occupy requests too.
     for figures in measured.operations.iter().map(|of| &of.figures) {
         let Some(latency) = figures.latency else { continue };
         total.outstanding = Some(total.outstanding.unwrap_or(0.0) + figures.iops * latency.mean_ns / 1e9);
     }
     Some(Directions {
-        read: of(&measured.total.read, latencies.and_then(|latencies| latencies.read.as_ref())),
-        write: of(&measured.total.write, latencies.and_then(|latencies| latencies.write.as_ref())),
+        read: summarize(&measured.total.read, latencies.and_then(|latencies| latencies.read.as_ref())),
+        write: summarize(&measured.total.write, latencies.and_then(|latencies| latencies.write.as_ref())),
         total,
     })
 }

@@ -9,7 +9,7 @@ use model::sweep::{Sweep, Visit};
 
 /// The figures of each stream of a run.
 pub fn streams(measured: &Measured) -> Vec<StreamInRun> {
-    let of = |StreamFigures { name, figures, latency, .. }: &StreamFigures| {
+    let headline = |StreamFigures { name, figures, latency, .. }: &StreamFigures| {
         let at = |rank_ppb| Some(latency.total.as_ref()?.at(rank_ppb)? as f64);
         let figures = StreamHeadline {
             iops: figures.total.iops,
@@ -21,7 +21,7 @@ pub fn streams(measured: &Measured) -> Vec<StreamInRun> {
         };
         StreamInRun { name: name.clone(), figures }
     };
-    measured.streams.iter().map(of).collect()
+    measured.streams.iter().map(headline).collect()
 }
 
 /// The rounds of a sweep over streams. The last point is that of all streams, each other one that of a stream alone.
@@ -35,7 +35,7 @@ struct Rounds<'a> {
 
 impl<'a> Rounds<'a> {
     /// `None` before the first complete round.
-    fn of(sweep: &'a Sweep) -> Option<Self> {
+    fn from_sweep(sweep: &'a Sweep) -> Option<Self> {
         let together = sweep.points.len().checked_sub(1)?;
         let last = sweep.visits.iter().map(|visit| visit.run).max()?;
         let mut rounds = Self { sweep, together, complete: Vec::new() };
@@ -91,8 +91,8 @@ pub fn mean_factor(alone: &StreamHeadline, together: &StreamHeadline) -> Option<
 
 /// Result of the complete rounds; `None` before the first of them.
 pub fn answer(sweep: &Sweep) -> Option<Interference> {
-    let rounds = Rounds::of(sweep)?;
-    let of = |name: &StreamName| {
+    let rounds = Rounds::from_sweep(sweep)?;
+    let stream_interference = |name: &StreamName| {
         let alone = medians(&rounds.all_figures(rounds.alone_of(name)?, name))?;
         let together = medians(&rounds.all_figures(rounds.together, name))?;
         Some(StreamInterference {
@@ -105,7 +105,7 @@ pub fn answer(sweep: &Sweep) -> Option<Interference> {
     };
     let first = *rounds.complete.first()?;
     let names = rounds.run_of(rounds.together, first)?.streams.iter().map(|stream| &stream.name);
-    Some(Interference { rounds: rounds.complete.len() as u32, streams: names.filter_map(of).collect() })
+    Some(Interference { rounds: rounds.complete.len() as u32, streams: names.filter_map(stream_interference).collect() })
 }
 
 /// The lowest and the highest figure of a stream in single rounds.
@@ -121,7 +121,7 @@ pub struct Spread {
 
 /// How much the rounds differ in a stream; `None` with fewer than two complete rounds.
 pub fn spread(sweep: &Sweep, name: &StreamName) -> Option<Spread> {
-    let rounds = Rounds::of(sweep).filter(|rounds| rounds.complete.len() > 1)?;
+    let rounds = Rounds::from_sweep(sweep).filter(|rounds| rounds.complete.len() > 1)?;
     let alone_of = rounds.alone_of(name)?;
     let both =
         |round: &u32| Some((rounds.figures(alone_of, *round, name)?, rounds.figures(rounds.together, *round, name)?));

@@ -40,20 +40,20 @@ impl Series {
     /// Population deviation of the I/Os per second.
     pub(crate) fn std_devs(&self) -> Directions<f64> {
         let width_s = self.width_ns as f64 / 1e9;
-        let of = |count: fn(&(Tally, Tally)) -> u64| population_std_dev(self.cells.iter().map(count)) / width_s;
+        let std_dev = |count: fn(&(Tally, Tally)) -> u64| population_std_dev(self.cells.iter().map(count)) / width_s;
         if self.cells.is_empty() {
             return Directions::default();
         }
         Directions {
-            read: of(|cell| cell.0.count),
-            write: of(|cell| cell.1.count),
-            total: of(|cell| cell.0.count.saturating_add(cell.1.count)),
+            read: std_dev(|cell| cell.0.count),
+            write: std_dev(|cell| cell.1.count),
+            total: std_dev(|cell| cell.0.count.saturating_add(cell.1.count)),
         }
     }
 
     /// One entry per interval that counts, empty ones included.
     pub(crate) fn figures(&self) -> Vec<Directions<IntervalFigures>> {
-        let of = |tally: &Tally| IntervalFigures {
+        let interval_figures = |tally: &Tally| IntervalFigures {
             ios: tally.count,
             iops: rate::per_second(tally.count, self.width_ns),
             latency: latency::figures(tally),
@@ -61,7 +61,7 @@ impl Series {
         let directions = |(read, write): &(Tally, Tally)| {
             let mut both = *read;
             both.merge(write);
-            Directions { read: of(read), write: of(write), total: of(&both) }
+            Directions { read: interval_figures(read), write: interval_figures(write), total: interval_figures(&both) }
         };
         self.cells.iter().map(directions).collect()
     }

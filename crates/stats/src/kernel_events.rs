@@ -170,7 +170,7 @@ impl Sum {
         self.time_ns = self.time_ns.saturating_add(record.tally.sum_ns);
     }
 
-    fn of(requests: RequestCounters) -> Self {
+    fn from_counters(requests: RequestCounters) -> Self {
         Self {
             volume: Volume { bytes: requests.bytes, ios: requests.count },
             time_ns: u128::from(requests.time_ms) * 1_000_000,
@@ -196,7 +196,7 @@ fn descend(device: &BlockDevice, depth: u32, counted: &KernelCounters, elapsed_n
         return;
     }
     if let Some(counters) = counted.devices.get(&device.name) {
-        let figures = |requests| Sum::of(requests).figures(elapsed_ns);
+        let figures = |requests| Sum::from_counters(requests).figures(elapsed_ns);
         let (read, write) = (figures(counters.read), figures(counters.write));
         levels.push(IoLevel { device: Some(device.name.clone()), depth, read, write });
     }

@@ -34,13 +34,13 @@ mod tests {
         // The measurement began at 100 s.
         let at = |tenths: i64| KernelMessage { at_ns: (1000 + tenths) * 100_000_000, text: tenths.to_string() };
         let messages: Vec<KernelMessage> = [-5, 59, 60, 85, 110, 111].map(at).into();
-        let told = |ios: &[SlowIo]| {
+        let messages_beside = |ios: &[SlowIo]| {
             beside(ios, &messages, 100 * S).into_iter().map(|message| message.text).collect::<Vec<_>>()
         };
-        assert_eq!(told(&[slow]), ["60", "85", "110"]);
+        assert_eq!(messages_beside(&[slow]), ["60", "85", "110"]);
         let early = SlowIo { ended_at_ns: S / 10, latency_ns: S / 5, ..SlowIo::default() };
-        assert_eq!(told(&[slow, early]), ["-5", "60", "85", "110"]);
-        assert_eq!(told(&[]), [""; 0]);
+        assert_eq!(messages_beside(&[slow, early]), ["-5", "60", "85", "110"]);
+        assert_eq!(messages_beside(&[]), [""; 0]);
         let many = vec![at(80); 2 * KERNEL_MESSAGES];
         let nearest = beside(&[slow], &many, 100 * S);
         assert_eq!((nearest.len(), nearest[0].at_ns), (KERNEL_MESSAGES, 8_000_000_000));

@@ -83,12 +83,12 @@ pub(crate) fn figures(tally: &Tally) -> Option<LatencyFigures> {
 ///
 /// Merging is associative and commutative, so rows, targets and whole runs add up in any order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Merged {
+pub(crate) struct MergedLatencies {
     tally: Tally,
     buckets: BTreeMap<u32, u64>,
 }
 
-impl Merged {
+impl MergedLatencies {
     pub(crate) fn add(&mut self, tally: &Tally, buckets: &[(u32, u64)]) {
         self.tally.merge(tally);
         self.add_buckets(buckets.iter().copied());
@@ -119,7 +119,7 @@ impl Merged {
 /// How many of `depth` I/Os were in flight, and how long free requests waited, by the samples of all threads that did
 /// I/Os; `None` if one of them has none, or there are too few.
 pub(crate) fn in_flight(record: &TimeSpanRecord, depth: u32) -> Option<Note> {
-    let (mut wait, mut submission, mut mean) = (Merged::default(), Merged::default(), 0.0);
+    let (mut wait, mut submission, mut mean) = (MergedLatencies::default(), MergedLatencies::default(), 0.0);
     for thread in &record.threads {
         let rows = record.rows.iter().filter(|row| row.thread == thread.thread);
         let latency_ns: u128 = rows.map(RowRecord::latency_sum_ns).sum();
@@ -241,8 +241,8 @@ mod tests {
         assert!(note(&[first, (second, RowRecord::default())]).is_some());
     }
 
-    fn merged(latencies_ns: &[u64]) -> Merged {
-        let mut merged = Merged::default();
+    fn merged(latencies_ns: &[u64]) -> MergedLatencies {
+        let mut merged = MergedLatencies::default();
         let record = record(latencies_ns);
         merged.add(&record.tally, &record.buckets);
         merged
@@ -336,7 +336,7 @@ mod tests {
             },
             buckets: vec![(hot::buckets::index(90_000_000_000) as u32, 1_000_000_000_000)],
         };
-        let mut merged = Merged::default();
+        let mut merged = MergedLatencies::default();
         merged.add(&many.tally, &many.buckets);
         merged.add(&many.tally, &many.buckets);
         let distribution = merged.distribution().expect("there are samples");
@@ -350,7 +350,7 @@ mod tests {
     fn an_impossible_bucket_is_clipped_to_the_maximum() {
         let mut broken = record(&[10, 20]);
         broken.buckets.push((u32::MAX, 1));
-        let mut merged = Merged::default();
+        let mut merged = MergedLatencies::default();
         merged.add(&broken.tally, &broken.buckets);
         assert_eq!(at(&merged.distribution().expect("there are samples"), PPB), 20);
     }

@@ -25,7 +25,7 @@ pub fn judge(span_result: &TimeSpanResult, kind: BandKind, medium: Medium) -> Op
         BandKind::Log => commit(span_result)?.mean_ns,
     };
     let bands = kind.bands(medium);
-    let over = bands.iter().filter(|bands| bands.of(latency_ns) == LatencyBand::Impacted).count();
+    let over = bands.iter().filter(|bands| bands.classify(latency_ns) == LatencyBand::Impacted).count();
     let severity = match over {
         0 => Severity::Pass,
         all if all == bands.len() => Severity::Fail,
@@ -169,7 +169,7 @@ mod tests {
     /// A page called a commit of 4 ms ideal for a disk that only a virtual machine took for one.
     #[test]
     fn a_virtual_disk_is_not_known_to_be_a_hard_disk() {
-        let of = |rotational, hypervisor| {
+        let band = |rotational, hypervisor| {
             let mut disk = BlockDevice { name: "vda".to_owned(), kind: DeviceKind::Disk, ..BlockDevice::default() };
             disk.queue.rotational = rotational;
             let environment = TargetEnvironment { backing: Backing::Devices(vec![disk]), ..Default::default() };
@@ -178,10 +178,10 @@ mod tests {
             result.environment = Some(Environment { hypervisor: Some(hypervisor), ..Environment::default() });
             medium(&result)
         };
-        assert_eq!(of(Some(true), Hypervisor::None), Medium::HardDisk);
-        assert_eq!(of(Some(true), Hypervisor::Unnamed), Medium::Unknown);
-        assert_eq!(of(Some(false), Hypervisor::Unnamed), Medium::Flash);
-        assert_eq!(of(None, Hypervisor::None), Medium::Unknown);
+        assert_eq!(band(Some(true), Hypervisor::None), Medium::HardDisk);
+        assert_eq!(band(Some(true), Hypervisor::Unnamed), Medium::Unknown);
+        assert_eq!(band(Some(false), Hypervisor::Unnamed), Medium::Flash);
+        assert_eq!(band(None, Hypervisor::None), Medium::Unknown);
         assert_eq!(medium(&RunResult::default()), Medium::Unknown);
     }
 }

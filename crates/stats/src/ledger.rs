@@ -146,7 +146,7 @@ fn transfers<'a>(sources: &LedgerSources<'a>, measured: &'a Measured, counted: &
 }
 
 fn cache_use(operation: Operation, open: OpenPlan, work: &TargetWork<'_>, target: usize) -> CacheUse {
-    let is_mapped = work.of(target).any(|work| work.mapped.is_some());
+    let is_mapped = work.workers_on(target).any(|work| work.mapped.is_some());
     match operation {
         _ if is_mapped => CacheUse::Cached,
         _ if open.direct => CacheUse::Direct,

@@ -167,7 +167,7 @@ pub fn totals(time_spans: &[TimeSpanResult]) -> Option<Totals> {
     let elapsed_ns = all().fold(0u64, |sum, measured| sum.saturating_add(measured.elapsed_ns));
     let sum = |of: fn(&Directions<Figures>) -> Figures| {
         let mut volume = rate::Volume::default();
-        all().for_each(|measured| volume.add(rate::Volume::of(&of(&measured.total))));
+        all().for_each(|measured| volume.add(rate::Volume::from_figures(&of(&measured.total))));
         let latency = pooled_latency(all().map(|measured| of(&measured.total)));
         Figures { latency, ..volume.figures(elapsed_ns) }
     };

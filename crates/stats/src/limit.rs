@@ -8,7 +8,7 @@ mod noise;
 mod search;
 
 pub use noise::SPAN_MIN as NOISE_SPAN_MIN;
-pub use search::{Next, RUNS_MAX, Search};
+pub use search::{SearchStep, RUNS_MAX, Search};
 
 use crate::metrics;
 use hot::buckets::{lower_edge_ns, upper_edge_ns};
@@ -105,14 +105,14 @@ fn log_used(sample: &LimitSample) -> f64 {
 
 /// How many of the runs that count at a rate meet the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Met {
+pub struct LimitsMet {
     /// Runs that meet all limits, with nearly all of their intended starts.
     pub met: usize,
     /// All of them.
     pub runs: usize,
 }
 
-impl Met {
+impl LimitsMet {
     /// True if there are runs and all of them meet the limits.
     pub const fn is_always(self) -> bool {
         self.runs > 0 && self.met == self.runs
@@ -120,7 +120,7 @@ impl Met {
 }
 
 /// How many of the [runs](crate::sweep::runs) of a point meet the limits.
-pub fn met(sweep: &Sweep, found: &LimitFound, point: usize) -> Met {
+pub fn met(sweep: &Sweep, found: &LimitFound, point: usize) -> LimitsMet {
     let runs = crate::sweep::runs(sweep, point);
     // Older documents lack the sample.
     let meets = |visit: &Visit| match (&visit.limit, visit.headline()) {
@@ -130,7 +130,7 @@ pub fn met(sweep: &Sweep, found: &LimitFound, point: usize) -> Met {
         }
         (None, None) => false,
     };
-    Met { met: runs.iter().filter(|visit| meets(visit)).count(), runs: runs.len() }
+    LimitsMet { met: runs.iter().filter(|visit| meets(visit)).count(), runs: runs.len() }
 }
 
 /// The highest rate whose runs all meet the limits.

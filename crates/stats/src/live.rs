@@ -12,7 +12,7 @@ const RANKS_PPB: [u64; 3] = [500_000_000, 990_000_000, 999_000_000];
 
 /// Result of a sample of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Look {
+pub struct LiveSample {
     /// The figures since the last sample, and so far.
     pub interval: LiveInterval,
     /// Counts since the last sample, by target: reads, then writes.
@@ -47,11 +47,11 @@ impl Follower {
     }
 
     /// Counts since the last sample in the same phase, or since the phase began.
-    pub fn look(&mut self, counts: &LiveCounts) -> Look {
+    pub fn sample(&mut self, counts: &LiveCounts) -> LiveSample {
         if counts.phase != self.phase {
             *self = Self { phase: counts.phase, are_hosts: self.are_hosts, ..Self::new(self.targets) };
         }
-        let now = Groups::of(&counts.rows, self.targets);
+        let now = Groups::from_rows(&counts.rows, self.targets);
         let interval_ns = counts.elapsed_ns.saturating_sub(self.elapsed_ns);
         let since = now.since(&self.before);
         let interval = LiveInterval {
@@ -66,7 +66,7 @@ impl Follower {
         self.elapsed_ns = counts.elapsed_ns;
         let [.., commit, response] = since.total;
         let targets = since.targets.into_iter().map(|[read, write, ..]| [read, write]).collect();
-        Look { interval, targets, commit, response }
+        LiveSample { interval, targets, commit, response }
     }
 
     fn figures(&self, groups: &Groups, length_ns: u64) -> LiveFigures {
@@ -105,7 +105,7 @@ fn sides(rows: &[&LiveRow], table: &mut [u64]) -> Sides {
 }
 
 impl Groups {
-    fn of(rows: &[LiveRow], targets: usize) -> Self {
+    fn from_rows(rows: &[LiveRow], targets: usize) -> Self {
         let mut by_target = vec![Vec::new(); targets];
         for row in rows {
             if let Some(rows) = by_target.get_mut(row.target) {
@@ -267,11 +267,11 @@ mod tests {
     #[test]
     fn an_interval_is_what_came_since_the_last_look() {
         let mut follower = Follower::new(2);
-        let first = follower.look(&counts(1, &[(0, 0, &[100_000; 4]), (1, 1, &[300_000])])).interval;
+        let first = follower.sample(&counts(1, &[(0, 0, &[100_000; 4]), (1, 1, &[300_000])])).interval;
         assert_eq!(first.interval, first.so_far);
         assert_eq!((first.so_far.total.read.ios, first.so_far.targets[1].read.ios), (5, 1));
         let longer = [vec![100_000; 4], vec![900_000; 2]].concat();
-        let Look { interval: second, targets, .. } = follower.look(&counts(3, &[(0, 0, &longer), (1, 1, &[300_000])]));
+        let LiveSample { interval: second, targets, .. } = follower.sample(&counts(3, &[(0, 0, &longer), (1, 1, &[300_000])]));
         assert_eq!(targets[0][0].buckets, tally(&[900_000; 2]).buckets);
         assert_eq!((second.interval_ns, second.interval.total.total.ios), (2 * SECOND_NS, 2));
         assert!((second.interval.total.total.iops - 1.0).abs() < 1e-9);
@@ -287,7 +287,7 @@ mod tests {
         let of_host = |reads: &[u64]| summed(&counts(1, &[(0, 0, reads), (1, 1, &[700_000])])).rows.remove(0);
         let mut both = counts(1, &[]);
         both.rows = vec![of_host(&[500_000; 2]), LiveRow { target: 1, ..of_host(&[500_000; 5]) }];
-        let seen = Follower::of_hosts(2).look(&both);
+        let seen = Follower::of_hosts(2).sample(&both);
         let LiveFigures { total, targets, threads, hosts } = seen.interval.interval;
         assert_eq!((total.read.ios, targets.len(), threads.len()), (9, 0, 0));
         assert_eq!(hosts.iter().map(|host| host.read.ios).collect::<Vec<_>>(), [3, 6]);
@@ -300,7 +300,7 @@ mod tests {
         let mut follower = Follower::new(2);
         let mut first = counts(1, &[(0, 0, &[100_000]), (0, 1, &[100_000])]);
         (first.rows[0].commit, first.rows[1].response) = (tally(&[9_000_000; 3]), tally(&[200_000; 2]));
-        let Look { interval, commit: commits, response: responses, .. } = follower.look(&first);
+        let LiveSample { interval, commit: commits, response: responses, .. } = follower.sample(&first);
         let figures = &interval.interval;
         let commit = figures.total.commit.clone().expect("commits");
         assert!(commit.count == 3 && (commit.mean_ns - 9_000_000.0).abs() < 1e-9, "{commit:?}");
@@ -311,10 +311,10 @@ mod tests {
         assert_eq!((commits.ios, responses.ios), (3, 2), "of all targets");
         let mut both = counts(1, &[]);
         both.rows = vec![summed(&first).rows.remove(0)];
-        let seen = Follower::of_hosts(1).look(&both).interval.interval.total;
+        let seen = Follower::of_hosts(1).sample(&both).interval.interval.total;
         assert_eq!((seen.commit.map(|of| of.count), seen.response.map(|of| of.count)), (Some(3), Some(2)));
         let second = LiveCounts { elapsed_ns: 2 * SECOND_NS, ..first };
-        assert_eq!(follower.look(&second).interval.interval.total.commit, None, "none ended since");
+        assert_eq!(follower.sample(&second).interval.interval.total.commit, None, "none ended since");
     }
 
     #[test]
@@ -323,10 +323,10 @@ mod tests {
         let mut warm_up = counts(5, &[(0, 0, &[1000; 9])]);
         warm_up.phase = LivePhase::WarmUp;
         warm_up.rows[0].read.buckets.clear();
-        let warm = follower.look(&warm_up).interval;
+        let warm = follower.sample(&warm_up).interval;
         assert_eq!((warm.interval.total.read.ios, warm.interval.total.read.latency), (9, None));
         assert_eq!(warm.interval.total.read.latency_mean_ns, Some(1000.0));
-        let measured = follower.look(&counts(1, &[(0, 0, &[500; 3])])).interval;
+        let measured = follower.sample(&counts(1, &[(0, 0, &[500; 3])])).interval;
         assert_eq!((measured.interval_ns, measured.interval.total.read.ios), (SECOND_NS, 3));
     }
 
@@ -337,7 +337,7 @@ mod tests {
             let (mut all, mut ios, mut bytes) = (Vec::new(), 0, 0);
             for (second, more) in (1..).zip(&looks) {
                 all.extend(more);
-                let seen = follower.look(&counts(second, &[(0, 0, &all)])).interval;
+                let seen = follower.sample(&counts(second, &[(0, 0, &all)])).interval;
                 ios += seen.interval.total.total.ios;
                 bytes += seen.interval.total.total.bytes;
                 prop_assert_eq!(seen.interval.total.read.ios, more.len() as u64);

@@ -1,7 +1,7 @@
 //! Trigger of the I/O starts, and outcome of the intended starts.
 
 use crate::accuracy::Accuracy;
-use crate::latency::Merged;
+use crate::latency::MergedLatencies;
 use crate::ramp;
 use model::figures::Directions;
 use model::note::Note;
@@ -25,7 +25,7 @@ pub(crate) fn load_loop(
     let rows = || record.rows.iter().filter_map(|row| row.open_loop.as_ref());
     let sum = |of: fn(&OpenLoopRecord) -> u64| rows().map(of).fold(0, u64::saturating_add);
     let mut lateness = Tally::default();
-    let (mut read, mut write) = (Merged::default(), Merged::default());
+    let (mut read, mut write) = (MergedLatencies::default(), MergedLatencies::default());
     for row in rows() {
         lateness.merge(&row.lateness);
         read.add(&row.read.tally, &row.read.buckets);

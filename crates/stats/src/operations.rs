@@ -1,6 +1,6 @@
 //! I/Os that transfer no data, which are neither reads nor writes.
 
-use crate::latency::{self, Merged};
+use crate::latency::{self, MergedLatencies};
 use crate::rate::Volume;
 use model::figures::{Figures, OperationFigures};
 use model::operation::Operation;
@@ -8,14 +8,14 @@ use model::record::{Tally, TimeSpanRecord};
 
 /// The figures of all rows together, of each kind that any of them has.
 pub(crate) fn figures(record: &TimeSpanRecord, measures_latency: bool) -> Vec<OperationFigures> {
-    let of = |operation| figures_of(operation, record, measures_latency);
-    Operation::WITHOUT_DATA.into_iter().filter_map(of).collect()
+    let operation_figures = |operation| figures_of(operation, record, measures_latency);
+    Operation::WITHOUT_DATA.into_iter().filter_map(operation_figures).collect()
 }
 
 fn figures_of(operation: Operation, record: &TimeSpanRecord, measures_latency: bool) -> Option<OperationFigures> {
     let others = record.rows.iter().flat_map(|row| &row.others).filter(|other| other.operation == operation);
     let (mut volume, mut tally, mut merged, mut is_done) =
-        (Volume::default(), Tally::default(), Merged::default(), false);
+        (Volume::default(), Tally::default(), MergedLatencies::default(), false);
     for other in others {
         is_done = true;
         volume.add(Volume { bytes: other.record.bytes, ios: other.record.tally.count });

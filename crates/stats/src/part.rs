@@ -67,10 +67,10 @@ pub fn part(measured: &Measured, from_ns: u64, to_ns: Option<u64>, ranks_ppb: &[
     ranks_ppb.dedup();
     let reads = sections.iter().filter_map(|section| section.read.as_ref());
     let writes = sections.iter().filter_map(|section| section.write.as_ref());
-    let of = |side: &mut dyn Iterator<Item = &SectionFigures>| told(side, end_ns - start_ns, &ranks_ppb);
-    let read = of(&mut reads.clone());
-    let write = of(&mut writes.clone());
-    let total = of(&mut reads.chain(writes));
+    let summarize = |side: &mut dyn Iterator<Item = &SectionFigures>| summarize_side(side, end_ns - start_ns, &ranks_ppb);
+    let read = summarize(&mut reads.clone());
+    let write = summarize(&mut writes.clone());
+    let total = summarize(&mut reads.chain(writes));
     Ok(Part {
         start_ns,
         end_ns,
@@ -79,7 +79,7 @@ pub fn part(measured: &Measured, from_ns: u64, to_ns: Option<u64>, ranks_ppb: &[
     })
 }
 
-fn told(
+fn summarize_side(
     side: &mut dyn Iterator<Item = &SectionFigures>,
     elapsed_ns: u64,
     ranks_ppb: &[u64],

@@ -38,12 +38,12 @@ pub fn reads_and_writes<'a>(preset: &'a PresetRun, result: &RunResult) -> Vec<(&
 
 /// True of the run with the median throughput among those of its load that read, or write, like it; true of a load's only run.
 pub fn is_typical(preset: &PresetRun, result: &RunResult, index: usize) -> bool {
-    let of = |index: usize| {
+    let load_and_rate = |index: usize| {
         let headline = headline(result.time_spans.get(index)?)?;
         Some(((preset.loads.get(index)?, headline.write_share > 0.5), headline.bytes_per_s))
     };
-    let Some((load, _)) = of(index) else { return true };
-    let alike = (0..result.time_spans.len()).filter_map(|other| Some((of(other)?, other)));
+    let Some((load, _)) = load_and_rate(index) else { return true };
+    let alike = (0..result.time_spans.len()).filter_map(|other| Some((load_and_rate(other)?, other)));
     let mut alike: Vec<(f64, usize)> =
         alike.filter(|((other, _), _)| *other == load).map(|((_, rate), other)| (rate, other)).collect();
     alike.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn the_typical_run_of_a_load_is_one_of_its_kind() {
         let span = |write_ios: u64, bytes_per_s: f64| {
-            let of = |ios| Figures { ios, bytes_per_s, ..Figures::default() };
-            let total = Directions { read: of(100 - write_ios), write: of(write_ios), total: of(100) };
+            let figures_of_ios = |ios| Figures { ios, bytes_per_s, ..Figures::default() };
+            let total = Directions { read: figures_of_ios(100 - write_ios), write: figures_of_ios(write_ios), total: figures_of_ios(100) };
             let measured = Measured { total, ..Measured::default() };
             TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }
         };

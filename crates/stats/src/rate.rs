@@ -10,7 +10,7 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    pub(crate) fn of(figures: &Figures) -> Self {
+    pub(crate) fn from_figures(figures: &Figures) -> Self {
         Self { bytes: figures.bytes, ios: figures.ios }
     }
 

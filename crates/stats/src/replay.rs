@@ -1,6 +1,6 @@
 //! How true a replay was to its trace.
 
-use crate::latency::Merged;
+use crate::latency::MergedLatencies;
 use hot::buckets;
 use model::record::{ReplayRecord, TimeSpanRecord, TimesRecord};
 use model::replay::{LATE_NS, VERY_LATE_NS};
@@ -11,7 +11,7 @@ pub(crate) fn figures(record: &TimeSpanRecord) -> Option<ReplayFigures> {
     let rows = || record.rows.iter().filter_map(|row| row.replay.as_ref());
     rows().next()?;
     let merged = |times: fn(&ReplayRecord) -> &TimesRecord| {
-        let mut merged = Merged::default();
+        let mut merged = MergedLatencies::default();
         rows().map(times).for_each(|times| merged.add(&times.tally, &times.buckets));
         merged.distribution()
     };

@@ -34,7 +34,7 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    pub(crate) fn of(values: &[f64], shape: &[f64]) -> Self {
+    pub(crate) fn new(values: &[f64], shape: &[f64]) -> Self {
         let (mean, middle) = (mean(values), mean(shape));
         let placed = || values.iter().zip(shape).map(|(value, place)| (place - middle, value - mean));
         let spread: f64 = placed().map(|(place, _)| place * place).sum();

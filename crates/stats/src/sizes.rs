@@ -19,7 +19,7 @@ pub(crate) fn figures(record: &TimeSpanRecord, measures_latency: bool) -> Vec<Si
         sum.counts = sum.counts.plus(buckets.iter().copied());
     }
     let ios = |of: Operation| sums.iter().filter(|((kind, _), _)| *kind == of).map(|(_, sum)| sum.tally.count).sum();
-    let of = |(&(operation, size_bytes), Sum { bytes, tally, counts }): (&(Operation, u64), &Sum)| {
+    let size_figures = |(&(operation, size_bytes), Sum { bytes, tally, counts }): (&(Operation, u64), &Sum)| {
         let all: u64 = ios(operation);
         let volume = Volume { bytes: *bytes, ios: tally.count };
         let latency = if measures_latency { latency::figures(tally) } else { None };
@@ -41,7 +41,7 @@ pub(crate) fn figures(record: &TimeSpanRecord, measures_latency: bool) -> Vec<Si
             p999_ns: at(P999_PPB),
         }
     };
-    sums.iter().filter(|(_, sum)| sum.tally.count > 0).map(of).collect()
+    sums.iter().filter(|(_, sum)| sum.tally.count > 0).map(size_figures).collect()
 }
 
 /// I/Os of one kind and size.

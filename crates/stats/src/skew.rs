@@ -10,7 +10,7 @@ pub(crate) fn figures(plan: &TimeSpanPlan, record: &TimeSpanRecord) -> Vec<SkewF
     let work = plan.target_work();
     (0..plan.targets.len())
         .filter_map(|target| {
-            let pattern = work.of(target).map(|work| &work.pattern).find(|pattern| pattern.skew().is_some())?;
+            let pattern = work.workers_on(target).map(|work| &work.pattern).find(|pattern| pattern.skew().is_some())?;
             let (skew, area) = (pattern.skew()?, *pattern.area());
             let sizes = stratum_sizes(area.positions);
             let mut draws = vec![0_u64; sizes.len()];
@@ -52,13 +52,13 @@ fn share(percent: u64, positions: u64, law: Law, sizes: &[u64], draws: &[u64]) -
 
 /// Expected number of positions hit at least once; inside a stratum all are hit alike, to within 2 %.
 fn touched(sizes: &[u64], draws: &[u64]) -> u64 {
-    let of = |(&size, &draws): (&u64, &u64)| match (size, draws) {
+    let touched_of_size = |(&size, &draws): (&u64, &u64)| match (size, draws) {
         (_, 0) => 0.0,
         (1, _) => 1.0,
         // size × (1 - (1 - 1/size)^draws)
         _ => -(size as f64) * f64::exp_m1(draws as f64 * f64::ln_1p(-1.0 / size as f64)),
     };
-    sizes.iter().zip(draws).map(of).sum::<f64>().round() as u64
+    sizes.iter().zip(draws).map(touched_of_size).sum::<f64>().round() as u64
 }
 
 #[cfg(test)]

@@ -192,13 +192,13 @@ mod tests {
             write_misses: writes.map(|(_, misses)| misses),
             bypassed_reads: writes.is_none().then_some(read_hits),
         };
-        let of = |bcache, dm| KernelCounters {
+        let counters_with = |bcache, dm| KernelCounters {
             caches: [("bcache0".to_owned(), bcache), ("dm-3".to_owned(), dm), ("ZFS ARC".to_owned(), bcache)].into(),
             ..KernelCounters::default()
         };
         let around = KernelCountersAround {
-            before: of(counters(7, 7, None), counters(5, 5, Some((1, 2)))),
-            after: of(counters(97, 17, None), counters(5, 5, Some((4, 3)))),
+            before: counters_with(counters(7, 7, None), counters(5, 5, Some((1, 2)))),
+            after: counters_with(counters(97, 17, None), counters(5, 5, Some((4, 3)))),
         };
         let device = |name: &str| BlockDevice { name: name.to_owned(), ..BlockDevice::default() };
         let backing = Backing::Devices(vec![device("bcache0"), device("dm-3")]);

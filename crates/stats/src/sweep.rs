@@ -6,7 +6,7 @@ mod counted;
 mod leaders;
 
 pub use advice::{
-    Compared, above_plateau, are_blocks_large, compared, front, is_doubtful, loads, range, unbeaten, varied_load,
+    ComparedFigures, above_plateau, are_blocks_large, compared, front, is_doubtful, loads, range, unbeaten, varied_load,
 };
 pub use blocks::block_sizes;
 pub use counted::{CountedRuns, basis, figures, figures_on, median_run, runs, runs_on};
@@ -243,7 +243,7 @@ pub fn per_device(figures: &Headline, devices: DeviceCount) -> PerDevice {
 
 /// The figures of one point in percent of those of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beside {
+pub struct RelativeFigures {
     /// I/Os per second.
     pub iops_percent: f64,
     /// Mean latency; `None` if it was not measured.
@@ -251,9 +251,9 @@ pub struct Beside {
 }
 
 /// One point beside another; `None` if the other has no throughput.
-pub fn beside(figures: &Headline, other: &Headline) -> Option<Beside> {
+pub fn beside(figures: &Headline, other: &Headline) -> Option<RelativeFigures> {
     let percent = |one: f64, other: f64| (other > 0.0).then(|| one / other * 100.0);
-    Some(Beside {
+    Some(RelativeFigures {
         iops_percent: percent(figures.iops, other.iops)?,
         mean_percent: figures.mean_ns.zip(other.mean_ns).and_then(|(one, other)| percent(one, other)),
     })
@@ -298,7 +298,7 @@ pub fn growth(
 
 /// Why the run of a point gets a section of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum SectionReason {
     /// All streams together.
     Together,
     /// The highest point that meets limits.
@@ -322,20 +322,20 @@ pub fn recommended(sweep: &Sweep) -> Option<usize> {
 
 /// The point whose run gets its own section: the highest that meets limits, or the lowest that does not; the one to use if
 /// there is one series of depths or of block sizes; or else the one with the most throughput.
-pub fn shown(sweep: &Sweep) -> Option<(usize, Shown)> {
+pub fn shown(sweep: &Sweep) -> Option<(usize, SectionReason)> {
     if sweep.interference.is_some() {
-        return Some((sweep.points.len().checked_sub(1)?, Shown::Together));
+        return Some((sweep.points.len().checked_sub(1)?, SectionReason::Together));
     }
     if let Some(found) = &sweep.limit {
         if let Some(noise) = found.noise {
             let is_of_range = |point: &usize| (noise.first..=noise.last).contains(point);
             let has_figures = |point: &usize| figures(sweep, *point).is_some();
             let point = found.holds.filter(is_of_range).filter(has_figures).unwrap_or(noise.first);
-            return has_figures(&point).then_some((point, Shown::Noise));
+            return has_figures(&point).then_some((point, SectionReason::Noise));
         }
-        let met = if found.is_confirmed { Shown::MeetsLimits } else { Shown::Estimate };
+        let met = if found.is_confirmed { SectionReason::MeetsLimits } else { SectionReason::Estimate };
         let met = found.holds.map(|point| (point, met));
-        let decided = met.or_else(|| found.fails.map(|point| (point, Shown::MissesLimits)));
+        let decided = met.or_else(|| found.fails.map(|point| (point, SectionReason::MissesLimits)));
         if let Some((point, why)) = decided {
             return figures(sweep, point).map(|_| (point, why));
         }
@@ -348,8 +348,8 @@ pub fn shown(sweep: &Sweep) -> Option<(usize, Shown)> {
         [BlockSeries { knee: Some(BlockKnee::At { point, .. }), .. }] => Some(*point),
         _ => None,
     };
-    let to_use = of_depths.or(of_blocks).map(|point| (point, Shown::Recommended));
-    to_use.or_else(|| best(sweep).map(|point| (point, Shown::Best)))
+    let to_use = of_depths.or(of_blocks).map(|point| (point, SectionReason::Recommended));
+    to_use.or_else(|| best(sweep).map(|point| (point, SectionReason::Best)))
 }
 
 /// Where block sizes and depths vary together: the points with the most of each kind of throughput.

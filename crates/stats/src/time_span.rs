@@ -3,7 +3,7 @@
 use crate::accuracy::Accuracy;
 use crate::intervals::Series;
 use crate::kernel_events::{self, EventSources};
-use crate::latency::{self, Merged};
+use crate::latency::{self, MergedLatencies};
 use crate::ledger::{self, LedgerSources};
 use crate::rate::{self, Volume};
 use crate::{
@@ -113,8 +113,8 @@ fn measured(sources: &Sources<'_>) -> Measured {
     let measures_latency = plan.measure_latency;
     let distributions = distribution::uses(plan);
     let series = merged_series(record.rows.iter(), plan, record.elapsed_ns);
-    let accuracy = Accuracy::of(record, measures_latency || plan.intervals.is_some());
-    let used = distribution::Used::new(plan, &distributions);
+    let accuracy = Accuracy::new(record, measures_latency || plan.intervals.is_some());
+    let used = distribution::UsedLists::new(plan, &distributions);
     let slowest = course::slowest(&record.threads);
     let flush_latency = flushes::merged(record, |thread| thread.flushes.as_ref().map(|flushes| &flushes.times));
     let commit_latency = flushes::merged(record, |thread| thread.commits.as_ref());
@@ -179,7 +179,7 @@ fn telling(plan: &TimeSpanPlan, threads: &[ThreadRecord]) -> Vec<SlowIo> {
     if is_plain { slowest.collect() } else { Vec::new() }
 }
 
-fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, used: &distribution::Used, elapsed_ns: u64) -> Row {
+fn summarise_row(row: &RowRecord, plan: &TimeSpanPlan, used: &distribution::UsedLists, elapsed_ns: u64) -> Row {
     let target = plan.targets.get(row.target);
     let series = merged_series(std::iter::once(row), plan, elapsed_ns);
     Row {
@@ -261,14 +261,14 @@ fn target_latencies(sources: &Sources<'_>) -> Vec<TargetLatencies> {
     if paths.len() < 2 {
         return Vec::new();
     }
-    let of = |path: &Path| latencies(rows.get(path).into_iter().flatten().copied());
-    paths.into_iter().map(|path| TargetLatencies { path: path.to_owned(), latency: of(path) }).collect()
+    let latencies_of = |path: &Path| latencies(rows.get(path).into_iter().flatten().copied());
+    paths.into_iter().map(|path| TargetLatencies { path: path.to_owned(), latency: latencies_of(path) }).collect()
 }
 
 /// The rows of each stream added up.
 fn streams(sources: &Sources<'_>) -> Vec<StreamFigures> {
     let Sources { span, plan, record, .. } = *sources;
-    let of = |(name, targets): (&StreamName, Vec<usize>)| {
+    let stream_figures = |(name, targets): (&StreamName, Vec<usize>)| {
         let rows = || record.rows.iter().filter(|row| targets.contains(&row.target));
         let series = merged_series(rows(), plan, record.elapsed_ns);
         StreamFigures {
@@ -278,11 +278,11 @@ fn streams(sources: &Sources<'_>) -> Vec<StreamFigures> {
             targets,
         }
     };
-    span.streams().into_iter().map(of).collect()
+    span.streams().into_iter().map(stream_figures).collect()
 }
 
 fn latencies<'a>(rows: impl Iterator<Item = &'a RowRecord>) -> Directions<Option<LatencyDistribution>> {
-    let (mut read, mut write) = (Merged::default(), Merged::default());
+    let (mut read, mut write) = (MergedLatencies::default(), MergedLatencies::default());
     for row in rows {
         read.add(&row.read.tally, &row.read.buckets);
         write.add(&row.write.tally, &row.write.buckets);

@@ -37,7 +37,7 @@ pub struct FileState {
 }
 
 impl FileState {
-    pub(crate) fn of(stat: &Stat) -> Self {
+    pub(crate) fn from_stat(stat: &Stat) -> Self {
         // The types of these fields differ between architectures.
         #[allow(clippy::unnecessary_cast, clippy::cast_lossless, clippy::cast_possible_wrap)]
         Self {
@@ -70,7 +70,7 @@ impl FileState {
 
 /// State of an open file.
 pub fn state(file: impl AsFd) -> io::Result<FileState> {
-    Ok(FileState::of(&rustix::fs::fstat(file)?))
+    Ok(FileState::from_stat(&rustix::fs::fstat(file)?))
 }
 
 /// A text that is unique to this file on its file system and persistent: its inode number, and its birth time or, where

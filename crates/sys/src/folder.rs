@@ -62,7 +62,7 @@ impl Folder {
     /// State of the file with a name, symbolic links not followed; `None` = there is none.
     pub fn find(&self, name: &OsStr) -> io::Result<Option<FileState>> {
         match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(status) => Ok(Some(FileState::of(&status))),
+            Ok(status) => Ok(Some(FileState::from_stat(&status))),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -216,14 +216,14 @@ mod tests {
     fn a_file_is_told_from_one_that_took_its_name() {
         let place = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("our folder");
         let folder = Folder::open(place.path()).expect("it is there");
-        let look = || folder.find(OsStr::new("a")).expect("a look").expect("it is there");
+        let find_file = || folder.find(OsStr::new("a")).expect("a look").expect("it is there");
         fs::write(place.path().join("a"), "one").expect("our folder");
-        let before = look();
-        assert!(before.is_regular && before.is_unchanged(&look()));
+        let before = find_file();
+        assert!(before.is_regular && before.is_unchanged(&find_file()));
         fs::write(place.path().join("a"), "longer").expect("our folder");
-        assert!(before.is_same_file(&look()) && !before.is_unchanged(&look()));
+        assert!(before.is_same_file(&find_file()) && !before.is_unchanged(&find_file()));
         fs::write(place.path().join("b"), "one").expect("our folder");
         fs::rename(place.path().join("b"), place.path().join("a")).expect("our folder");
-        assert!(!before.is_same_file(&look()));
+        assert!(!before.is_same_file(&find_file()));
     }
 }

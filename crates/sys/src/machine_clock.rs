@@ -89,7 +89,7 @@ impl CpuCounter {
         while monotonic_ns() < earlier.ns + CALIBRATION_NS {
             std::hint::spin_loop();
         }
-        let now = look()?;
+        let now = sample()?;
         let (ns, ticks) = (now.ns.checked_sub(earlier.ns)?, now.ticks.checked_sub(earlier.ticks)?);
         let ns_per_tick = u64::try_from((u128::from(ns) << 32).checked_div(u128::from(ticks))?).ok()?;
         let slowest = (1 << 32) * 1_000_000_000 / cpu::HZ_MIN;
@@ -111,7 +111,7 @@ fn ns_of(ticks: u64, ns_per_tick: u64) -> u64 {
 
 /// Counter and clock together: of several attempts the one with the fastest read of the clock, so that the two are of
 /// the same time within some 50 ns. `None` where there is no counter.
-pub fn look() -> Option<Moment> {
+pub fn sample() -> Option<Moment> {
     COUNTER_SOURCE?;
     let one = || {
         let before = cpu::ticks();
@@ -186,7 +186,7 @@ mod tests {
     fn the_chosen_clock_stays_with_the_kernels() {
         // 10 ppm of 50 ms are 500 ns. The best of several: a busy machine disturbs calibrations and readings alike.
         let deviations = (0..20).map(|_| {
-            let clock = MachineClock::choose(look(), is_trusted());
+            let clock = MachineClock::choose(sample(), is_trusted());
             std::thread::sleep(std::time::Duration::from_millis(50));
             clock.deviation_ns()
         });
@@ -197,10 +197,10 @@ mod tests {
     // Shows faults: The clock of the latencies stops or is slow
     #[test]
     fn a_counter_with_another_rate_is_found_out() {
-        let MachineClock::Counter(counter) = MachineClock::choose(look(), is_trusted()) else {
+        let MachineClock::Counter(counter) = MachineClock::choose(sample(), is_trusted()) else {
             testkit::skip!("the counter of the CPU is not used here");
         };
-        let now = look().expect("there is a counter");
+        let now = sample().expect("there is a counter");
         let hasty = MachineClock::Counter(CpuCounter::at(now, counter.ns_per_tick / 10 * 11));
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert!(hasty.deviation_ns() >= 4_900_000, "{} ns apart", hasty.deviation_ns());
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn it_never_goes_backwards() {
-        let clock = MachineClock::choose(look(), is_trusted());
+        let clock = MachineClock::choose(sample(), is_trusted());
         let mut last = 0;
         for _ in 0..100_000 {
             let now = clock.now_ns();
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn an_untrusted_counter_is_not_used() {
-        assert_eq!(MachineClock::choose(look(), false), MachineClock::Monotonic);
+        assert_eq!(MachineClock::choose(sample(), false), MachineClock::Monotonic);
         assert_eq!(MachineClock::choose(None, true), MachineClock::Monotonic);
     }
 
@@ -238,9 +238,9 @@ mod tests {
 
     #[test]
     fn the_counter_counts() {
-        let Some(before) = look() else { return };
+        let Some(before) = sample() else { return };
         std::thread::sleep(std::time::Duration::from_millis(2));
-        let after = look().expect("as before");
+        let after = sample().expect("as before");
         let (ns, ticks) = (after.ns - before.ns, after.ticks - before.ticks);
         let hz = u128::from(ticks) * 1_000_000_000 / u128::from(ns);
         assert!((u128::from(cpu::HZ_MIN)..100_000_000_000).contains(&hz), "{hz} Hz");

@@ -53,7 +53,7 @@ pub fn is_writable(sink: impl AsFd) -> bool {
 
 /// Condition of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Interest {
     /// Data, or a connection to accept.
     Read,
     /// Room for more bytes.
@@ -65,8 +65,8 @@ pub enum Wanted {
 /// # Errors
 ///
 /// The kernel's, if it refuses the call.
-pub fn any(sources: &[(BorrowedFd<'_>, Wanted)], timeout: Duration) -> io::Result<()> {
-    let flags = |wanted| if wanted == Wanted::Read { PollFlags::IN } else { PollFlags::OUT };
+pub fn any(sources: &[(BorrowedFd<'_>, Interest)], timeout: Duration) -> io::Result<()> {
+    let flags = |wanted| if wanted == Interest::Read { PollFlags::IN } else { PollFlags::OUT };
     let mut watched: Vec<PollFd<'_>> =
         sources.iter().map(|(source, wanted)| PollFd::from_borrowed_fd(*source, flags(*wanted))).collect();
     wait(&mut watched, timeout)

@@ -1,13 +1,13 @@
 //! The highest rate that meets limits.
 
 use crate::schedule::Step;
-use crate::sweep::{Course, Ending};
+use crate::sweep::{SweepProgress, Ending};
 use model::limit::{Limit, LimitFound};
 use model::profile::OfferedRate;
 use model::sweep::{Purpose, Visit};
-use stats::limit::{Next, Observation, Search};
+use stats::limit::{SearchStep, Observation, Search};
 
-impl Course<'_> {
+impl SweepProgress<'_> {
     /// Searches the points, which are the same load at ascending rates; stores the result in the sweep.
     pub(crate) fn search(&mut self, limits: &[Limit]) -> Result<(), Ending> {
         let rates: Vec<f64> = self.design.points.iter().map(rate_iops).collect();
@@ -23,9 +23,9 @@ impl Course<'_> {
         let mut search = Search::new(&rates[first..end]);
         loop {
             let (point, purpose) = match search.due() {
-                Next::Probe(point) => (first + point, Purpose::Probe),
-                Next::Confirm(point) => (first + point, Purpose::Confirm),
-                Next::End(found) => {
+                SearchStep::Probe(point) => (first + point, Purpose::Probe),
+                SearchStep::Confirm(point) => (first + point, Purpose::Confirm),
+                SearchStep::End(found) => {
                     self.sweep.limit = Some(LimitFound {
                         limits: limits.to_vec(),
                         holds: found.holds.map(|point| first + point),
@@ -37,7 +37,7 @@ impl Course<'_> {
                     return Ok(());
                 }
             };
-            let Some(sample) = self.made(point, purpose)?.and_then(|visit| visit.limit) else { return Ok(()) };
+            let Some(sample) = self.make_run(point, purpose)?.and_then(|visit| visit.limit) else { return Ok(()) };
             search.observe(Observation { point: point - first, is_confirming: purpose == Purpose::Confirm, sample });
         }
     }
@@ -45,7 +45,7 @@ impl Course<'_> {
     /// Capacity in I/Os per second: the rate without a limit, at the end of a run of the full length; `None` if that
     /// failed.
     fn capacity_iops(&mut self) -> Result<Option<f64>, Ending> {
-        let visit = self.made(0, Purpose::Capacity)?;
+        let visit = self.make_run(0, Purpose::Capacity)?;
         Ok(visit.and_then(|visit| {
             // No completions at the end of a short run are a pause of the machine, not the capacity of the target.
             let sustained = visit.sustained_iops.filter(|iops| *iops > 0.0);
@@ -54,10 +54,10 @@ impl Course<'_> {
     }
 
     /// Makes the next run of a point, unless it was made before an interruption.
-    fn made(&mut self, point: usize, purpose: Purpose) -> Result<Option<&Visit>, Ending> {
+    fn make_run(&mut self, point: usize, purpose: Purpose) -> Result<Option<&Visit>, Ending> {
         let step = Step { point, run: self.tried_before(point, purpose), purpose };
         self.take(&[step])?;
-        Ok(self.sweep.visits.iter().find(|visit| Step::of(visit) == step))
+        Ok(self.sweep.visits.iter().find(|visit| Step::from_visit(visit) == step))
     }
 }
 

@@ -44,14 +44,14 @@ pub enum Ending {
 /// are repeated.
 pub fn sweep(design: &Design, sweep: &mut Sweep, runner: &mut dyn Runner, observer: &mut dyn SweepObserver) -> Ending {
     sweep.visits.retain(|visit| visit.headline().is_some());
-    let mut course = Course { design, sweep, runner, observer, prepared: None, tried: Vec::new() };
+    let mut course = SweepProgress { design, sweep, runner, observer, prepared: None, tried: Vec::new() };
     match course.all() {
         Ok(()) => Ending::Complete,
         Err(ending) => ending,
     }
 }
 
-pub(crate) struct Course<'a> {
+pub(crate) struct SweepProgress<'a> {
     pub(crate) design: &'a Design,
     pub(crate) sweep: &'a mut Sweep,
     runner: &'a mut dyn Runner,
@@ -62,7 +62,7 @@ pub(crate) struct Course<'a> {
     tried: Vec<Step>,
 }
 
-impl Course<'_> {
+impl SweepProgress<'_> {
     fn all(&mut self) -> Result<(), Ending> {
         if !self.design.limits.is_empty() {
             self.search(&self.design.limits)?;
@@ -92,7 +92,7 @@ impl Course<'_> {
                 return Ok(());
             }
             let known = self.tried.len() + steps.len() - index;
-            let is_made = self.sweep.visits.iter().any(|visit| Step::of(visit) == *step);
+            let is_made = self.sweep.visits.iter().any(|visit| Step::from_visit(visit) == *step);
             if !is_made {
                 let visit = self.visit(step, known)?;
                 self.sweep.visits.push(visit.clone());
@@ -211,7 +211,7 @@ impl Course<'_> {
 }
 
 impl Step {
-    pub(crate) fn of(visit: &Visit) -> Self {
+    pub(crate) fn from_visit(visit: &Visit) -> Self {
         Self { point: visit.point, run: visit.run, purpose: visit.purpose }
     }
 }

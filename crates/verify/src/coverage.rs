@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     /// By run, number of the target in it, and size of a unit.
-    written: BTreeMap<(u64, u32, u16), Written>,
+    written: BTreeMap<(u64, u32, u16), RunUnits>,
     zero_bytes: u64,
     strange_bytes: u64,
 }
 
 /// The units of one run.
 #[derive(Clone, Copy, Debug, Default)]
-struct Written {
+struct RunUnits {
     /// Intact units at their places.
     there: u64,
     /// The units that the run had written at the last of these; 0 = unknown.

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// Content of a unit after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum UnitContent {
     /// The data of a write.
     Data,
     /// Zeros.
@@ -31,7 +31,7 @@ pub struct Point {
     /// Its ticket.
     pub ticket: u64,
     /// The content after it, certain or possible.
-    pub left: Left,
+    pub left: UnitContent,
 }
 
 /// The logged history of a unit.
@@ -272,18 +272,18 @@ fn bytes_of(ranges: u64, units: u64) -> u64 {
 /// Packs a ticket and the content after its change into one cell; later changes have larger values.
 fn cell(point: Point) -> u64 {
     let left = match point.left {
-        Left::Data => 1,
-        Left::Zeros => 2,
-        Left::Anything => 3,
+        UnitContent::Data => 1,
+        UnitContent::Zeros => 2,
+        UnitContent::Anything => 3,
     };
     point.ticket << 2 | left
 }
 
 fn point(cell: u64) -> Option<Point> {
     let left = match cell & 3 {
-        1 => Left::Data,
-        2 => Left::Zeros,
-        3 => Left::Anything,
+        1 => UnitContent::Data,
+        2 => UnitContent::Zeros,
+        3 => UnitContent::Anything,
         _ => return None,
     };
     Some(Point { ticket: cell >> 2, left })
@@ -320,12 +320,12 @@ impl TargetHistory {
         kind == Kind::WriteThrough || self.flushed.is_some_and(|flushed| flushed >= count)
     }
 
-    fn left(&self, kind: Kind) -> Left {
+    fn left(&self, kind: Kind) -> UnitContent {
         match kind {
-            Kind::Write | Kind::WriteThrough => Left::Data,
-            Kind::Zeroes => Left::Zeros,
-            Kind::Discard if self.logged.discards_to_zeros => Left::Zeros,
-            Kind::Discard => Left::Anything,
+            Kind::Write | Kind::WriteThrough => UnitContent::Data,
+            Kind::Zeroes => UnitContent::Zeros,
+            Kind::Discard if self.logged.discards_to_zeros => UnitContent::Zeros,
+            Kind::Discard => UnitContent::Anything,
         }
     }
 
@@ -365,14 +365,14 @@ impl TargetHistory {
     }
 
     /// The history of a unit.
-    pub fn of(&self, unit: u64) -> UnitHistory {
+    pub fn unit_history(&self, unit: u64) -> UnitHistory {
         let at = self.changed.place(unit).map(|place| place * CELLS);
         at.and_then(|at| self.cells.get(at..at + CELLS)).map_or_else(UnitHistory::default, |cells| self.of_cells(cells))
     }
 
     fn of_cells(&self, cells: &[u64]) -> UnitHistory {
         // Data from before the file was emptied may be present or not.
-        let emptied = Point { ticket: self.emptied, left: Left::Zeros };
+        let emptied = Point { ticket: self.emptied, left: UnitContent::Zeros };
         let is_after = |point: &Point| point.ticket > self.emptied;
         let or_emptied = |cell: u64| {
             let point = point(cell).filter(is_after);
@@ -382,7 +382,7 @@ impl TargetHistory {
             begun: or_emptied(cells[BEGUN]),
             completed: point(cells[COMPLETED]).filter(is_after),
             durable: point(cells[DURABLE])
-                .filter(|point| is_after(point) && point.left != Left::Anything)
+                .filter(|point| is_after(point) && point.left != UnitContent::Anything)
                 .map(|point| (point, cells[DURABLE_US])),
             erased: or_emptied(cells[ERASED]),
         }
@@ -399,7 +399,7 @@ impl TargetHistory {
     ///
     /// If it is shorter than a sector.
     pub fn is_ahead(&self, unit: u64, bytes: &[u8]) -> bool {
-        let (history, place) = (self.of(unit), self.place(unit));
+        let (history, place) = (self.unit_history(unit), self.place(unit));
         let begun = history.begun.map_or(0, |begun| begun.ticket);
         let header = Header::read(bytes).filter(|header| place.is_of(header));
         if let Some(header) = header.filter(|_| is_intact(bytes)) {
@@ -421,7 +421,7 @@ impl TargetHistory {
     ///
     /// If it is shorter than a sector.
     pub fn check(&self, unit: u64, bytes: &[u8], ends_early: bool) -> AfterCut {
-        let (history, place) = (self.of(unit), self.place(unit));
+        let (history, place) = (self.unit_history(unit), self.place(unit));
         let said = self.compare(&history, &place, bytes, ends_early);
         match said {
             // A discard or a truncation that is missing from the log may have come later.
@@ -445,10 +445,10 @@ impl TargetHistory {
         let erases_to_anything = !self.logged.discards_to_zeros && self.logged.is_erased;
         if check::is_zero(bytes) {
             return match durable {
-                Some(Point { left: Left::Data, .. }) if erased_later.is_none() => AfterCut::Wrong(Class::Zeros),
+                Some(Point { left: UnitContent::Data, .. }) if erased_later.is_none() => AfterCut::Wrong(Class::Zeros),
                 None if history.begun.is_none() => AfterCut::NotCheckable,
                 _ => gone_if(history.completed.is_some_and(|completed| {
-                    completed.left == Left::Data && erased_later.is_none_or(|erased| erased.ticket < completed.ticket)
+                    completed.left == UnitContent::Data && erased_later.is_none_or(|erased| erased.ticket < completed.ticket)
                 })),
             };
         }
@@ -492,7 +492,7 @@ impl TargetHistory {
             Mixture::OneWrite if may_be_torn && !self.logged.is_direct => AfterCut::Torn,
             Mixture::OneWrite => AfterCut::Wrong(Class::Rot),
             Mixture::Several { oldest_us, is_zero_elsewhere, is_ours_only } if may_be_torn => {
-                let Some((Point { left: Left::Data, ticket }, durable_us)) = durable.filter(|_| self.logged.is_direct)
+                let Some((Point { left: UnitContent::Data, ticket }, durable_us)) = durable.filter(|_| self.logged.is_direct)
                 else {
                     return AfterCut::Torn;
                 };
@@ -505,7 +505,7 @@ impl TargetHistory {
             }
             Mixture::Several { .. } => AfterCut::Wrong(check::damage(bytes, place).unwrap_or(Class::Torn)),
             Mixture::Nothing => match durable {
-                Some((Point { left: Left::Zeros, .. }, _)) if may_be_torn => AfterCut::Torn,
+                Some((Point { left: UnitContent::Zeros, .. }, _)) if may_be_torn => AfterCut::Torn,
                 Some(_) => AfterCut::Wrong(check::strange(bytes, place, check::is_of_earlier_run(bytes, place))),
                 None => never_there(history),
             },
@@ -515,7 +515,7 @@ impl TargetHistory {
 
 /// The verdict on a unit without data of the run, none of which is durable.
 fn never_there(history: &UnitHistory) -> AfterCut {
-    let is_gone = history.completed.is_some_and(|completed| completed.left == Left::Data);
+    let is_gone = history.completed.is_some_and(|completed| completed.left == UnitContent::Data);
     if is_gone { AfterCut::Unflushed } else { AfterCut::NotCheckable }
 }
 

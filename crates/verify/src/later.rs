@@ -103,7 +103,7 @@ struct LaterRun {
 
 /// A unit that no later run explained when it was read.
 #[derive(Clone, Debug)]
-struct Kept {
+struct UnexplainedUnit {
     bytes: Box<[u8]>,
     offset: u64,
     place: Place,
@@ -120,14 +120,14 @@ pub struct LaterRuns {
     runs: BTreeMap<u64, LaterRun>,
     /// Units with data of later runs.
     units: u64,
-    kept: Vec<Kept>,
+    kept: Vec<UnexplainedUnit>,
     /// Units that are not kept because there are too many.
     not_kept: BTreeMap<Class, u64>,
 }
 
 /// Wrong units that later runs explain, once all was read.
 #[derive(Clone, Debug, Default)]
-pub struct Explained {
+pub struct ExplainedUnits {
     /// The latest of these runs.
     pub run: u64,
     /// Units with data of later runs.
@@ -140,7 +140,7 @@ pub struct Explained {
     pub has_zeros: bool,
 }
 
-impl Explained {
+impl ExplainedUnits {
     /// Number of explained units of each class, out of `counted` wrong ones.
     pub fn by_class(&self, counted: &BTreeMap<Class, u64>) -> BTreeMap<Class, u64> {
         let mut explained = self.more.clone();
@@ -275,10 +275,10 @@ impl LaterRuns {
         if matches!(class, Class::Zeros | Class::Unreadable) {
             return;
         }
-        self.keep_piece(Kept { bytes: piece.bytes.into(), offset: piece.offset, place, unit, recorded, class });
+        self.keep_piece(UnexplainedUnit { bytes: piece.bytes.into(), offset: piece.offset, place, unit, recorded, class });
     }
 
-    fn keep_piece(&mut self, kept: Kept) {
+    fn keep_piece(&mut self, kept: UnexplainedUnit) {
         if self.kept.len() < KEPT_MAX {
             self.kept.push(kept);
         } else {
@@ -287,18 +287,18 @@ impl LaterRuns {
     }
 
     /// The kept units that later runs explain; `None` if there is no later run.
-    pub fn finish(mut self) -> Option<Explained> {
+    pub fn finish(mut self) -> Option<ExplainedUnits> {
         let (&run, _) = self.runs.last_key_value()?;
         let mut single = Vec::new();
         for kept in std::mem::take(&mut self.kept) {
-            let Kept { bytes, offset, place, unit, recorded, class } = &kept;
+            let UnexplainedUnit { bytes, offset, place, unit, recorded, class } = &kept;
             let piece = Piece { bytes, offset: *offset };
             let wrong = WrongUnit { piece, place: *place, unit: *unit, recorded: *recorded };
             if self.explain(&wrong, *class) {
                 single.push((place.unit * unit.bytes(), *class));
             }
         }
-        Some(Explained { run, units: self.units, single, has_zeros: self.leaves_zeros(), more: self.not_kept })
+        Some(ExplainedUnits { run, units: self.units, single, has_zeros: self.leaves_zeros(), more: self.not_kept })
     }
 }
 

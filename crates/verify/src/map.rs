@@ -55,9 +55,9 @@ impl State {
 
 /// A unit's entry at one moment, to be compared with a later one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Noted(u16);
+pub struct MapEntry(u16);
 
-impl Noted {
+impl MapEntry {
     /// The expected content; `None` = the unit is being changed.
     pub const fn state(self) -> Option<State> {
         if self.0 & CLAIMED == 0 { Some(State::from_bits(self.0)) } else { None }
@@ -131,9 +131,9 @@ impl GenerationMap {
     /// The entry of a unit now. If it is noted before and after an I/O, is equal and not being changed, the unit did
     /// not change meanwhile.
     #[inline]
-    pub fn note(&self, unit: u64) -> Noted {
+    pub fn note(&self, unit: u64) -> MapEntry {
         let (cell, shift) = self.place(unit);
-        Noted((cell.load(Ordering::SeqCst) >> shift) as u16)
+        MapEntry((cell.load(Ordering::SeqCst) >> shift) as u16)
     }
 
     /// Claims these units for one change; false, and none is claimed, if another change has any of them.

@@ -6,7 +6,7 @@
 
 use crate::check::{Expected, Place, Verdict, check_unit};
 use crate::generation::{self, Generation};
-use crate::map::{GenerationMap, Noted, State};
+use crate::map::{GenerationMap, MapEntry, State};
 use crate::unit::{self, Erases, Header, Pool, Traits, UnitSize};
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -159,7 +159,7 @@ impl VerifiedTarget {
 
     /// Expected content of a unit during a read: `None` if it may have changed meanwhile.
     #[inline]
-    pub fn expected(&self, unit: u64, noted: Noted) -> Option<Expected> {
+    pub fn expected(&self, unit: u64, noted: MapEntry) -> Option<Expected> {
         let state = noted.state().filter(|_| self.map.note(unit) == noted)?;
         match (self.map.is_exact(), state) {
             (true, state) => Some(Expected::State(state)),
@@ -186,7 +186,7 @@ impl VerifiedTarget {
 
     /// Checks a unit returned by a read that began at `read_us`, with its entry noted before.
     #[inline]
-    pub fn check(&self, unit: u64, bytes: &[u8], noted: Noted, read_us: u64) -> Verdict {
+    pub fn check(&self, unit: u64, bytes: &[u8], noted: MapEntry, read_us: u64) -> Verdict {
         self.expected(unit, noted)
             .map_or(Verdict::NotCheckable, |expected| self.compare(unit, bytes, expected, read_us))
     }

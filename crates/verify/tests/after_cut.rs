@@ -346,7 +346,7 @@ fn each_answer_after_a_cut_equals_what_the_device_knows() {
         for unit in 0..UNITS {
             let (bytes, _) = device.unit(unit);
             let (found, truth) = (history.targets[0].check(unit, &bytes, false), truth(&device, unit));
-            let about = format!("seed {seed}, unit {unit}: {:?}", history.targets[0].of(unit));
+            let about = format!("seed {seed}, unit {unit}: {:?}", history.targets[0].unit_history(unit));
             match (found, truth) {
                 (AfterCut::Wrong(_), AfterCut::Wrong(_)) => assert_ne!(honesty, Honesty::Honest, "{about}"),
                 // Zeros from before the run are as good as none.
@@ -376,7 +376,7 @@ fn with_discards_or_without_the_end_of_the_logs_nothing_is_said_to_be_lost_that_
                 let found = history.targets[0].check(unit, &bytes, history.ends_early);
                 if let AfterCut::Wrong(_) = found {
                     let truth = truth(&device, unit);
-                    let about = format!("seed {seed}, unit {unit}, {lost_words}: {:?}", history.targets[0].of(unit));
+                    let about = format!("seed {seed}, unit {unit}, {lost_words}: {:?}", history.targets[0].unit_history(unit));
                     assert!(matches!(truth, AfterCut::Wrong(_)), "{found:?} is {truth:?}: {about}");
                     wrong += 1;
                 }
@@ -445,7 +445,7 @@ fn data_of_an_earlier_run_is_a_lost_write_whatever_its_place() {
     let device = run(1, 4096, Honesty::Honest, false);
     let history = device.history(0);
     let target = &history.targets[0];
-    let unit = (0..UNITS).find(|unit| target.of(*unit).durable.is_some()).expect("a flush completed");
+    let unit = (0..UNITS).find(|unit| target.unit_history(*unit).durable.is_some()).expect("a flush completed");
     for other in [unit, unit + 1] {
         let mut bytes = vec![0; 4096];
         let header = Header {

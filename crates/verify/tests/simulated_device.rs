@@ -5,7 +5,7 @@ use model::corruption::CorruptionClass as Class;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU64;
 use verify::check::Verdict;
-use verify::map::{GenerationMap, Noted};
+use verify::map::{GenerationMap, MapEntry};
 use verify::target::{Change, TargetCounters, VerifiedTarget, WriteIo};
 use verify::unit::{Pool, Traits, UnitSize};
 
@@ -91,7 +91,7 @@ struct Started {
     io: WriteIo,
     end: End,
     buffer: Vec<u8>,
-    noted: Vec<Noted>,
+    noted: Vec<MapEntry>,
     /// Sectors that the device has processed.
     done: usize,
 }

@@ -224,7 +224,7 @@ mod tests {
             std::fs::write(&path, name).expect("a file");
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("our file");
         }
-        let mut source = Source::of(&root).expect("no repository");
+        let mut source = Source::read(&root).expect("no repository");
         source.time = 86_400;
         empty(&root.join("target")).expect("ours");
         (folder, Workspace { build: root.join("target"), root, source }, stage)

@@ -44,7 +44,7 @@ impl Workspace {
     /// The workspace at a root, with an empty directory for the files.
     fn new(root: &Path, build: PathBuf) -> Result<Self, Stop> {
         let root = root.canonicalize().map_err(failed("find", root))?;
-        let source = Source::of(&root)?;
+        let source = Source::read(&root)?;
         let workspace = Self { root, build, source };
         empty(&workspace.files())?;
         Ok(workspace)
@@ -57,7 +57,7 @@ impl Workspace {
 }
 
 /// The files made for a target.
-struct Made {
+struct BuiltTarget {
     binary: Binary,
     stage: PathBuf,
     archive: PathBuf,
@@ -101,18 +101,18 @@ pub fn make(root: &Path, request: &Request) -> Result<(), Stop> {
 }
 
 /// Makes all files for a target.
-fn build(workspace: &Workspace, target: Target) -> Result<Made, Stop> {
+fn build(workspace: &Workspace, target: Target) -> Result<BuiltTarget, Stop> {
     let binary = binary::build(workspace, target)?;
     let stage = stage::fill(workspace, &binary)?;
     let archive = archive::make(workspace, &stage, &binary.target)?;
     let image = image::make(workspace, &stage, &binary.target)?;
     let debian = packages::debian(workspace, &binary.target);
     let rpm = packages::rpm(workspace, &stage, &binary.target);
-    Ok(Made { binary, stage, archive, debian, rpm, image })
+    Ok(BuiltTarget { binary, stage, archive, debian, rpm, image })
 }
 
 /// Checks the files of a target, and reports their sizes.
-fn check(workspace: &Workspace, made: &Made, rows: &mut Rows) {
+fn check(workspace: &Workspace, made: &BuiltTarget, rows: &mut Rows) {
     let target = &made.binary.target;
     let sized = |file: &Result<PathBuf, Stop>| file.as_ref().map_err(Stop::clone).and_then(|path| size(path));
     let file = |file: &Result<PathBuf, Stop>| file.clone().map_err(|_| Stop::Skipped("there is no package".to_owned()));

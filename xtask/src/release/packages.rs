@@ -132,7 +132,7 @@ mod tests {
         }
         let spec = "packaging/diskspd.spec";
         std::fs::copy(format!("{}/../{spec}", env!("CARGO_MANIFEST_DIR")), root.join(spec)).expect("it is there");
-        let mut source = Source::of(&root).expect("no repository");
+        let mut source = Source::read(&root).expect("no repository");
         source.time = 86_400;
         let workspace = Workspace { build: root.join("target"), root, source };
         let target = Target::choose(Some("x86_64-unknown-linux-musl")).expect("known").remove(0);

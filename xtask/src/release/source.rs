@@ -17,7 +17,7 @@ pub(super) struct Source {
 
 impl Source {
     /// The source at a root.
-    pub(super) fn of(root: &Path) -> Result<Self, Stop> {
+    pub(super) fn read(root: &Path) -> Result<Self, Stop> {
         let git = |words: &[&str]| run(Command::new("git").arg("-C").arg(root).args(words));
         // An unpacked archive may lie within another repository.
         let top = git(&["rev-parse", "--show-toplevel"]).unwrap_or_default();
@@ -68,7 +68,7 @@ mod tests {
     fn the_time_is_that_of_the_commit() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("it is there");
-        let none = Source::of(&root).expect("no repository");
+        let none = Source::read(&root).expect("no repository");
         assert_eq!((none.commit.as_str(), none.time), ("", 0));
         assert!(none.must_be_committed().is_err());
         let git = |words: &[&str]| {
@@ -81,12 +81,12 @@ mod tests {
         };
         git(&["init", "--quiet"]);
         git(&["commit", "--quiet", "--allow-empty", "--no-gpg-sign", "--message=first"]);
-        let source = Source::of(&root).expect("a repository");
+        let source = Source::read(&root).expect("a repository");
         assert_eq!((source.commit.len(), source.time), (40, 86_400));
         assert_eq!(source.timestamp().expect("date"), "1970-01-02T00:00:00Z");
         assert!(source.must_be_committed().is_ok());
         std::fs::write(root.join("new"), "").expect("a file");
-        let changed = Source::of(&root).expect("a repository");
+        let changed = Source::read(&root).expect("a repository");
         assert!(changed.must_be_committed().is_err());
         assert!(changed.describe().expect("date").contains("1 files are not committed"));
     }

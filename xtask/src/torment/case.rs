@@ -2,7 +2,7 @@
 
 use super::command::{self, Command};
 use super::places::Places;
-use super::process::Ended;
+use super::process::ProgramResult;
 use super::random::Random;
 use super::snapshot::Snapshot;
 use super::stack::{Stack, Undo};
@@ -59,7 +59,7 @@ pub(super) fn run(places: &Places, seed: u64, case: u64, is_root: bool) -> Resul
 }
 
 /// Runs the command; returns its forbidden changes, and true if it made permitted ones.
-pub(super) fn judge(stack: &mut Stack, command: &Command) -> std::io::Result<(Ended, Vec<String>, bool)> {
+pub(super) fn judge(stack: &mut Stack, command: &Command) -> std::io::Result<(ProgramResult, Vec<String>, bool)> {
     let before = stack.snapshot()?;
     let allowed = verdict::allowed(stack, command, &before);
     stack.lines.push(command.line());

@@ -13,14 +13,14 @@ pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
 /// The result of a program.
 #[derive(Clone, Debug)]
-pub(super) struct Ended {
+pub(super) struct ProgramResult {
     /// `None` if it was killed because it took too long.
     pub(super) status: Option<ExitStatus>,
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-impl Ended {
+impl ProgramResult {
     pub(super) fn is_good(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
@@ -47,13 +47,13 @@ pub(super) fn command(program: &Path, folder: &Path, programs: &Path) -> Command
 }
 
 /// Runs a command to its end, with its output in files of `scratch`.
-pub(super) fn run(mut command: Command, scratch: &Path) -> io::Result<Ended> {
+pub(super) fn run(mut command: Command, scratch: &Path) -> io::Result<ProgramResult> {
     let [stdout, stderr] = ["stdout", "stderr"].map(|name| scratch.join(name));
     command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
     let mut child = command.spawn()?;
     let status = wait(&mut child)?;
     let text = |path: &Path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Ok(Ended { status, stdout: text(&stdout)?, stderr: text(&stderr)? })
+    Ok(ProgramResult { status, stdout: text(&stdout)?, stderr: text(&stderr)? })
 }
 
 fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {

@@ -17,7 +17,7 @@ pub(super) enum Node {
 }
 
 impl Node {
-    pub(super) fn of(metadata: &Metadata) -> Self {
+    pub(super) fn from_metadata(metadata: &Metadata) -> Self {
         if metadata.file_type().is_block_device() {
             Self::Device(metadata.rdev())
         } else {
@@ -27,7 +27,7 @@ impl Node {
 
     /// The node at a name.
     pub(super) fn at(path: &Path) -> Option<Self> {
-        fs::metadata(path).ok().as_ref().map(Self::of)
+        fs::metadata(path).ok().as_ref().map(Self::from_metadata)
     }
 }
 
@@ -108,7 +108,7 @@ fn walk(folder: &Path, below: &Path, found: &mut BTreeMap<PathBuf, Entry>) {
     let link = if kind == Kind::Link { fs::read_link(&path).ok() } else { None };
     let mark = if kind == Kind::File { mark(&path) } else { None };
     let (mode, modified) = (metadata.mode(), (metadata.mtime(), metadata.mtime_nsec()));
-    let entry = Entry { kind, node: Node::of(&metadata), size: metadata.len(), mode, modified, link, mark };
+    let entry = Entry { kind, node: Node::from_metadata(&metadata), size: metadata.len(), mode, modified, link, mark };
     found.insert(below.to_owned(), entry);
     // Overlays keep only their own files in the directory after workdir=.
     let is_somebodys = below.extension().is_none_or(|extension| extension != "work");
@@ -154,7 +154,7 @@ impl Snapshot {
         for path in others {
             // Pipes and devices held open by a process have no bytes.
             let Some(metadata) = fs::metadata(path).ok().filter(Metadata::is_file) else { continue };
-            let node = Node::of(&metadata);
+            let node = Node::from_metadata(&metadata);
             snapshot.bytes.entry(node).or_insert_with(|| file_bytes(path));
             let name = || fs::read_link(path).unwrap_or_default().display().to_string();
             snapshot.labels.entry(node).or_insert_with(name);

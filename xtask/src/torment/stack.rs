@@ -1,6 +1,6 @@
 //! One case: a directory with names, devices, mounts and their users, and the known properties of each.
 
-use super::process::{self, Ended};
+use super::process::{self, ProgramResult};
 use super::snapshot::{self, Entry, Node, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -146,7 +146,7 @@ impl Stack {
     }
 
     /// Runs diskspd with these arguments, without a shell.
-    pub(super) fn diskspd(&self, words: &[String]) -> std::io::Result<Ended> {
+    pub(super) fn diskspd(&self, words: &[String]) -> std::io::Result<ProgramResult> {
         let mut command = self.command(&self.programs.join("diskspd"));
         command.args(words.iter().map(|word| self.expanded(word)));
         process::run(command, &self.scratch)
@@ -245,7 +245,7 @@ impl Stack {
             let merged = self.folder.join(&overlay.merged);
             let [upper, lower] = [&overlay.upper, &overlay.lower].map(|path| self.folder.join(path));
             for (path, entry) in snapshot::names(&merged) {
-                let at = |folder: &Path| fs::symlink_metadata(folder.join(&path)).ok().as_ref().map(Node::of);
+                let at = |folder: &Path| fs::symlink_metadata(folder.join(&path)).ok().as_ref().map(Node::from_metadata);
                 let (upper, lower) = (at(&upper), at(&lower));
                 let below = upper.or(lower);
                 let is_upper = upper.is_some();

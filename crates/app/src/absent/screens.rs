@@ -36,7 +36,7 @@ impl RunPicture {
         match *self {}
     }
 
-    pub(crate) fn turn(&mut self) -> io::Result<()> {
+    pub(crate) fn refresh(&mut self) -> io::Result<()> {
         match *self {}
     }
 }

@@ -1,7 +1,7 @@
 //! Reads one target with several threads and compares it with the history of the run.
 
 use super::lost_unit::LostUnit;
-use crate::target_reading::{Found, in_chunks, parts_to_read, read};
+use crate::target_reading::{ChunkFindings, in_chunks, parts_to_read, read};
 use crate::unit_evidence::UnitEvidence;
 use host::DirectReader;
 use indicatif::ProgressBar;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use verify::check::Place;
 use verify::classify;
-use verify::history::{AfterCut, Left, TargetHistory};
+use verify::history::{AfterCut, UnitContent, TargetHistory};
 use verify::later::{LaterRuns, Piece, Recorded, WrongUnit};
 use verify::unit::{HEADER_BYTES, Header, first_bytes, is_intact};
 
@@ -61,7 +61,7 @@ pub(super) struct Read {
     pub(super) past_page_cache: bool,
 }
 
-impl Found for Progress {
+impl ChunkFindings for Progress {
     fn read_bytes(&self) -> u64 {
         self.read_bytes
     }
@@ -202,10 +202,10 @@ impl Target<'_> {
             progress.latest = progress.latest.max(Some(header.sequence));
         }
         progress.is_ahead |= history.is_ahead(unit, bytes);
-        let known = history.of(unit);
+        let known = history.unit_history(unit);
         let recorded = known.durable.map_or(Recorded::WritesSince(0), |(durable, time_us)| match durable.left {
-            Left::Data => Recorded::WritesSince(time_us),
-            Left::Zeros | Left::Anything => Recorded::Zeros,
+            UnitContent::Data => Recorded::WritesSince(time_us),
+            UnitContent::Zeros | UnitContent::Anything => Recorded::Zeros,
         });
         let wrong = WrongUnit { piece, place, unit: history.unit(), recorded };
         let said = history.check(unit, bytes, ends_early);

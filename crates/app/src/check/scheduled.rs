@@ -4,7 +4,7 @@ use host::{CronJob, CronMinute, JobSchedule, Root};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
-use model::check::{Known, ScheduledJob, ScheduledJobs};
+use model::check::{KnownFact, ScheduledJob, ScheduledJobs};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 
@@ -27,7 +27,7 @@ pub(super) fn read(root: &Root, window_s: u64) -> ScheduledJobs {
 }
 
 /// The jobs of systemd timers, from `systemctl`; `now_ns` is the time since the Unix epoch.
-fn timers(now_ns: i128) -> Known<Vec<ScheduledJob>> {
+fn timers(now_ns: i128) -> KnownFact<Vec<ScheduledJob>> {
     let words = ["list-timers", "--all", "--output=json", "--no-pager"];
     let asked = Command::new("systemctl").args(words).stdin(Stdio::null()).output();
     let output = asked.map_err(|error| format!("systemctl cannot be run: {error}"))?;
@@ -41,7 +41,7 @@ fn timers(now_ns: i128) -> Known<Vec<ScheduledJob>> {
 
 /// Parses an array with an object for each timer; `next` is in microseconds since the Unix epoch, 0 or null if it is
 /// not scheduled.
-fn parse(json: &[u8], now_ns: i128) -> Known<Vec<ScheduledJob>> {
+fn parse(json: &[u8], now_ns: i128) -> KnownFact<Vec<ScheduledJob>> {
     // Before systemd 247 the option is ignored, and a table is printed.
     let listed: Vec<Value> =
         serde_json::from_slice(json).map_err(|_| "the installed systemctl cannot list timers as JSON".to_owned())?;

@@ -109,7 +109,7 @@ pub(super) struct ThisHost {
 }
 
 /// A parsed load.
-struct Understood {
+struct ParsedLoad {
     request: RunRequest,
     options: Options,
 }
@@ -130,7 +130,7 @@ impl ThisHost {
         run::shared_files::mark_shared(path, &load.run, *is_written)
     }
 
-    fn understand(&self, load: &Load) -> Result<Understood, Vec<String>> {
+    fn understand(&self, load: &Load) -> Result<ParsedLoad, Vec<String>> {
         let one = |reason: String| vec![reason];
         let text = load.profile.as_str().ok_or_else(|| one("the load has no profile".to_owned()))?;
         let profile = cli::read_profile(text.as_bytes(), "the profile of the load")
@@ -149,7 +149,7 @@ impl ThisHost {
         }
         let request =
             RunRequest { profile, events: cli::Events::default(), options: run_options, warnings: Vec::new() };
-        Ok(Understood { request, options })
+        Ok(ParsedLoad { request, options })
     }
 
     /// Errors for everything that this agent does not permit.
@@ -188,7 +188,7 @@ impl ThisHost {
         Some(about(&target.path, &format!("{size}; this agent creates files of up to {most} (--max-file)")))
     }
 
-    fn choices(&self, understood: &Understood, run: &str, stage: SharedStage) -> Choices {
+    fn choices(&self, understood: &ParsedLoad, run: &str, stage: SharedStage) -> Choices {
         Choices {
             overwrite: false,
             reuse: understood.options.reuse(),
@@ -203,7 +203,7 @@ impl ThisHost {
 
 /// A plan of a load, and the facts for which it was made.
 fn planned<'a>(
-    understood: &'a Understood,
+    understood: &'a ParsedLoad,
     choices: &Choices,
     host: &ThisHost,
 ) -> Result<(Measurement<'a>, Plan), Vec<String>> {
@@ -243,7 +243,7 @@ struct SharedUse {
 }
 
 impl SharedUse {
-    fn all(understood: &Understood) -> Vec<Self> {
+    fn all(understood: &ParsedLoad) -> Vec<Self> {
         let targets = || understood.request.profile.time_spans.iter().flat_map(|span| &span.targets);
         let is_written = |path: &Path| targets().any(|target| target.path == path && target.writes());
         let of_path = |path: &PathBuf| Self { path: path.clone(), is_written: is_written(path) };

@@ -3,7 +3,7 @@
 use super::host::Options;
 use super::meeting::Meeting;
 use super::paths::{alike, expanded, refusals};
-use super::told;
+use super::print_error;
 use crate::interrupt::Signals;
 use crate::output::say;
 use crate::saved_results::result_in;
@@ -38,8 +38,8 @@ impl<'a> Hosts<'a> {
         let ended = |status| crate::interrupt::status_without_results().unwrap_or(status);
         let meeting = Meeting::open(request, option, &signals.interrupted).map_err(ended)?;
         let connected = Controller::connect(&meeting.connection, IMPLEMENTATION_VERSION);
-        let mut controller = connected.map_err(|error| ended(told(&error)))?;
-        let found = controller.select(&option.hosts, Some(&meeting.key)).map_err(|error| ended(told(&error)))?;
+        let mut controller = connected.map_err(|error| ended(print_error(&error)))?;
+        let found = controller.select(&option.hosts, Some(&meeting.key)).map_err(|error| ended(print_error(&error)))?;
         Ok(Self { controller, found, signals, meeting, shared: option.shared })
     }
 

@@ -2,7 +2,7 @@
 
 use super::live_line::LiveLine;
 use crate::console_observer::ConsoleObserver;
-use crate::live::{LiveEvent, LiveSinks, LiveThread, Naming, live_thread};
+use crate::live::{LiveEvent, LiveSinks, LiveThread, RunDescription, live_thread};
 use crate::output::say;
 use ::fleet::{AgentState, HostLive, Progress, RESULT_WAIT};
 use live::stream::Stream;
@@ -32,7 +32,7 @@ pub(super) struct HostsView {
 
 impl HostsView {
     /// Starts the live outputs. The load runs even if they fail.
-    pub(super) fn begin(sinks: LiveSinks, naming: &Naming<'_>) -> Self {
+    pub(super) fn begin(sinks: LiveSinks, naming: &RunDescription<'_>) -> Self {
         let interval_ns = u64::from(sinks.interval_ms) * 1_000_000;
         let screen = sinks.screen;
         let live_thread = if sinks.is_empty() { None } else { live_thread(sinks, naming, interval_ns) };

@@ -3,9 +3,9 @@
 use super::host::Options;
 use super::hosts::Hosts;
 use super::live::HostsView;
-use super::{not_for_many, told};
+use super::{not_for_many, print_error};
 use crate::interrupt;
-use crate::live::{self, LiveSinks, Naming};
+use crate::live::{self, LiveSinks, RunDescription};
 use crate::measure::Measurement;
 use crate::output::{print, say_each};
 use crate::outputs::has_figures;
@@ -36,13 +36,13 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     let stream = live_outputs(&request.options, &[]).map_err(refused)?;
     let signals = interrupt::watch_for_load()?;
     let mut hosts = Hosts::find(request, option, &signals)?;
-    let loads = Loads::of(request, &invocation.command_line());
+    let loads = Loads::from_request(request, &invocation.command_line());
     let failed = |error: FleetError| match error {
         FleetError::Stopped(sentences) => {
             say_each("ERROR", &sentences);
             crate::interrupt::status_without_results().unwrap_or(Status::Failed)
         }
-        error => told(&error),
+        error => print_error(&error),
     };
     if request.options.plan_only {
         let plans = loads.plan(&mut hosts).map_err(failed)?;
@@ -54,7 +54,7 @@ fn go(invocation: &Invocation, request: &RunRequest, option: &FleetOption) -> Re
     }
     let sinks = LiveSinks::open(&request.options.live, stream).map_err(|reason| fail(&reason))?;
     let names = hosts.names();
-    let naming = Naming {
+    let naming = RunDescription {
         tool: &Tool::default(),
         command_line: &invocation.command_line(),
         labels: &request.options.labels,
@@ -142,7 +142,7 @@ fn of_a_server(option: &FleetOption) -> Vec<String> {
 struct Loads(Vec<(Profile, Options)>);
 
 impl Loads {
-    fn of(request: &RunRequest, command_line: &str) -> Self {
+    fn from_request(request: &RunRequest, command_line: &str) -> Self {
         let spans = &request.profile.time_spans;
         let load = |(index, span): (usize, &TimeSpan)| {
             let profile = Profile { time_spans: vec![span.clone()], ..request.profile.clone() };

@@ -2,7 +2,7 @@
 //! connects them.
 
 use super::paths::{alike, expanded, refusals};
-use super::{connection, told};
+use super::{connection, print_error};
 use crate::output::{say, say_each};
 use crate::status::{Status, refuse_each, refuse_with};
 use ::fleet::ssh::{Allowed, Destination, Session};
@@ -26,7 +26,7 @@ impl Meeting {
     pub(super) fn open(request: &RunRequest, option: &FleetOption, stop: &AtomicBool) -> Result<Self, Status> {
         if !option.is_over_ssh() {
             let key = option.key.as_deref().ok_or_else(|| refuse_with("--key is missing"))?;
-            let key = SigningKey::read(key).map_err(|error| told(&error))?;
+            let key = SigningKey::read(key).map_err(|error| print_error(&error))?;
             return Ok(Self { connection: connection(&option.server, &option.access), key, session: None });
         }
         let of_host = |(index, name): (usize, &String)| expanded(&request.profile, name, index);
@@ -42,7 +42,7 @@ impl Meeting {
             hosts.push((Destination { destination: destination.clone(), name: name.clone() }, allowed));
         }
         say(&format!("connecting over ssh: {}", option.destinations.join(", ")));
-        let session = Session::open(&hosts, IMPLEMENTATION_VERSION, stop).map_err(|error| told(&error))?;
+        let session = Session::open(&hosts, IMPLEMENTATION_VERSION, stop).map_err(|error| print_error(&error))?;
         Ok(Self { connection: session.connection().clone(), key: session.key().clone(), session: Some(session) })
     }
 }

@@ -1,10 +1,10 @@
 //! The agent that a controller starts over ssh: standard input carries its settings, and ends it when closed.
 
-use super::{confined, host, shown_limits, told};
+use super::{confined, host, shown_limits, print_error};
 use crate::interrupt;
 use crate::output::{print, say};
 use crate::status::{Status, fail, refuse_with};
-use ::fleet::ssh::{Said, Setup};
+use ::fleet::ssh::{AgentMessage, Setup};
 use ::fleet::{AgentOptions, Service, Silence, Trusted};
 use model::version::IMPLEMENTATION_VERSION;
 use std::fs::{Permissions, metadata};
@@ -24,7 +24,7 @@ const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// Serves as an agent until standard input closes.
 pub(super) fn agent() -> Result<Status, Status> {
     let signals = interrupt::watch_for_load()?;
-    say_to_controller(&Said::DiskspdAgent(IMPLEMENTATION_VERSION.to_owned()));
+    say_to_controller(&AgentMessage::DiskspdAgent(IMPLEMENTATION_VERSION.to_owned()));
     let (settings, come) = channel();
     let closed = Arc::clone(&signals.interrupted);
     let thread = std::thread::Builder::new().name("stdin".into()).spawn(move || read(&settings, &closed));
@@ -36,7 +36,7 @@ pub(super) fn agent() -> Result<Status, Status> {
         }
         Err(RecvTimeoutError::Timeout) => return Err(refuse_with("no settings on standard input within 60 s")),
     };
-    let setup = Setup::parse(&line).map_err(|error| told(&error))?;
+    let setup = Setup::parse(&line).map_err(|error| print_error(&error))?;
     drop(line);
     let allow = allowed(&setup);
     let limits = host::Limits {
@@ -54,21 +54,21 @@ pub(super) fn agent() -> Result<Status, Status> {
     let name = setup.name.clone();
     let options = AgentOptions {
         name: setup.name.clone(),
-        connection: setup.connection().map_err(|error| told(&error))?,
-        trusted: Trusted::new(vec![setup.trust().map_err(|error| told(&error))?]),
+        connection: setup.connection().map_err(|error| print_error(&error))?,
+        trusted: Trusted::new(vec![setup.trust().map_err(|error| print_error(&error))?]),
         state: state.path().to_owned(),
         version: IMPLEMENTATION_VERSION.to_owned(),
         limits: shown_limits,
         boot_id: ::host::boot_id(&::host::Root::machine()),
         log: Arc::new(|sentence: &str| say(sentence)),
-        service: Service::Private(Arc::new(move || say_to_controller(&Said::DiskspdAgentReady(name.clone())))),
+        service: Service::Private(Arc::new(move || say_to_controller(&AgentMessage::DiskspdAgentReady(name.clone())))),
         silence: Silence::default(),
     };
-    ::fleet::serve(options, this_host, &signals.interrupted).map_err(|error| told(&error))?;
+    ::fleet::serve(options, this_host, &signals.interrupted).map_err(|error| print_error(&error))?;
     Ok(Status::Done)
 }
 
-fn say_to_controller(said: &Said) {
+fn say_to_controller(said: &AgentMessage) {
     // If the controller is gone, it has closed standard input, too.
     let _ = print(format!("{}\n", said.line()).as_bytes());
 }

@@ -10,7 +10,7 @@ use crate::console_observer::ConsoleObserver;
 use crate::interrupt::{self, Signals};
 use crate::output::{say, say_each};
 use crate::outputs::Protected;
-use crate::series_runner::{Refused, SeriesRunner};
+use crate::series_runner::{ProfileRefusal, SeriesRunner};
 use crate::status::{Status, fail};
 use ::fleet::{FleetError, HostPlan, Progress};
 use cli::sweep::PlannedPoint;
@@ -44,7 +44,7 @@ pub(crate) fn series_runner<'a>(
 ) -> Result<Box<dyn SeriesRunner + 'a>, Status> {
     let mut first = None;
     for planned in points.iter().filter(|planned| planned.request.options.fleet.as_deref() == Some(option)) {
-        check(&planned.request, option).map_err(|reasons| Refused { status: Status::Refused, reasons }.told())?;
+        check(&planned.request, option).map_err(|reasons| ProfileRefusal { status: Status::Refused, reasons }.print_reasons())?;
         first.get_or_insert(&planned.request);
     }
     let Some(first) = first else { return Err(fail("no point has these hosts")) };
@@ -108,19 +108,19 @@ impl SeriesRunner for SeriesOnHosts<'_> {
         format!("{line}; on {}", self.hosts.in_words())
     }
 
-    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, Refused> {
+    fn check(&mut self, point: usize, profile: &Profile) -> Result<BTreeMap<PathBuf, u64>, ProfileRefusal> {
         let options = self.options(point);
         let plans = self.hosts.plan(profile, &options).map_err(|error| {
             let stopped = matches!(error, FleetError::Stopped(_)).then(interrupt::status_without_results);
             let of_error = if error.touched_nothing() { Status::Refused } else { Status::Failed };
-            Refused { status: stopped.flatten().unwrap_or(of_error), reasons: error.sentences().to_vec() }
+            ProfileRefusal { status: stopped.flatten().unwrap_or(of_error), reasons: error.sentences().to_vec() }
         })?;
         Ok(plans.iter().flat_map(created).collect())
     }
 
-    fn precondition(&mut self, _: usize, _: &Profile) -> Result<(Profile, u64), Refused> {
+    fn precondition(&mut self, _: usize, _: &Profile) -> Result<(Profile, u64), ProfileRefusal> {
         let reasons = vec!["--precondition cannot be used with --on".to_owned()];
-        Err(Refused { status: Status::Refused, reasons })
+        Err(ProfileRefusal { status: Status::Refused, reasons })
     }
 
     fn protected(&self, _: &Profile) -> Vec<Protected> {

@@ -7,7 +7,7 @@ use live::metrics::{Direction, RunMetrics, Server};
 use live::stream::Stream;
 use model::live::LiveCounts;
 use render::json::live::{IntervalLine, interval_line};
-use stats::live::{Follower, Look};
+use stats::live::{Follower, LiveSample};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -107,7 +107,7 @@ impl LiveState {
                     self.count(&counts);
                 }
                 Ok(other) => self.handle(other),
-                Err(TryRecvError::Empty) => self.turn(),
+                Err(TryRecvError::Empty) => self.refresh_picture(),
                 Err(TryRecvError::Disconnected) => break,
             }
         }
@@ -157,15 +157,15 @@ impl LiveState {
         say(&format!("WARNING: --live: the terminal cannot be used: {error}"));
     }
 
-    fn turn(&mut self) {
-        if let Some(Err(error)) = self.picture.as_mut().map(RunPicture::turn) {
+    fn refresh_picture(&mut self) {
+        if let Some(Err(error)) = self.picture.as_mut().map(RunPicture::refresh) {
             self.lose_screen(&error);
         }
     }
 
     fn count(&mut self, counts: &LiveCounts) {
         self.intervals += 1;
-        let look = self.follower.look(counts);
+        let look = self.follower.sample(counts);
         if let Some(server) = &self.sinks.metrics {
             server.update(|metrics| update(metrics, self.time_span, &self.targets, &look));
         }
@@ -178,7 +178,7 @@ impl LiveState {
     }
 }
 
-fn send(stream: &mut Stream, number: u64, time_span: u64, look: &Look) {
+fn send(stream: &mut Stream, number: u64, time_span: u64, look: &LiveSample) {
     let line = interval_line(&IntervalLine {
         number,
         time_span,
@@ -192,7 +192,7 @@ fn send(stream: &mut Stream, number: u64, time_span: u64, look: &Look) {
     }
 }
 
-fn update(metrics: &mut RunMetrics, time_span: u64, targets: &[String], look: &Look) {
+fn update(metrics: &mut RunMetrics, time_span: u64, targets: &[String], look: &LiveSample) {
     metrics.time_span = time_span;
     metrics.phase = Some(look.interval.phase);
     metrics.left_s = look.interval.left_ns as f64 / 1e9;

@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 const NS_PER_MS: u64 = 1_000_000;
 
 /// Description of a run for its live outputs.
-pub(crate) struct Naming<'a> {
+pub(crate) struct RunDescription<'a> {
     pub(crate) tool: &'a Tool,
     pub(crate) command_line: &'a str,
     pub(crate) labels: &'a [(String, String)],
@@ -38,7 +38,7 @@ pub(crate) struct Naming<'a> {
     pub(crate) interrupt: &'a Arc<AtomicBool>,
 }
 
-impl Naming<'_> {
+impl RunDescription<'_> {
     /// The loads for a screen, whose latencies are those of reads and writes alone.
     pub(crate) fn loads_on_screen(&self) -> Vec<String> {
         let line = |(load, span): (&String, _)| {
@@ -66,7 +66,7 @@ pub(crate) struct LiveView<'a> {
 
 impl<'a> LiveView<'a> {
     /// Starts the live outputs of a run. The run continues if they fail.
-    pub(crate) fn begin(inner: ConsoleObserver, plan: &'a Plan, sinks: LiveSinks, naming: &Naming<'_>) -> Self {
+    pub(crate) fn begin(inner: ConsoleObserver, plan: &'a Plan, sinks: LiveSinks, naming: &RunDescription<'_>) -> Self {
         let interval_ns = u64::from(sinks.interval_ms) * NS_PER_MS;
         let screen = sinks.screen;
         let live_thread = if sinks.is_empty() { None } else { live_thread(sinks, naming, interval_ns) };
@@ -127,15 +127,15 @@ impl Observer for LiveView<'_> {
 }
 
 /// Announces the run, and starts the live thread. `None` if it cannot be started; the run continues without it.
-pub(crate) fn live_thread(sinks: LiveSinks, naming: &Naming<'_>, interval_ns: u64) -> Option<LiveThread> {
+pub(crate) fn live_thread(sinks: LiveSinks, naming: &RunDescription<'_>, interval_ns: u64) -> Option<LiveThread> {
     begin(sinks, naming, interval_ns)
         .inspect_err(|error| say(&format!("WARNING: the run cannot be shown live: {error}")))
         .ok()
 }
 
-fn begin(mut sinks: LiveSinks, naming: &Naming<'_>, interval_ns: u64) -> io::Result<LiveThread> {
+fn begin(mut sinks: LiveSinks, naming: &RunDescription<'_>, interval_ns: u64) -> io::Result<LiveThread> {
     if let Some(stream) = &mut sinks.stream {
-        let Naming { tool, command_line, labels, profile, plan, hosts, .. } = *naming;
+        let RunDescription { tool, command_line, labels, profile, plan, hosts, .. } = *naming;
         let at_unix_ns = now_unix_ns();
         stream.send(begin_line(&Begin { tool, command_line, labels, at_unix_ns, interval_ns, profile, plan, hosts })?);
     }
@@ -155,7 +155,7 @@ fn begin(mut sinks: LiveSinks, naming: &Naming<'_>, interval_ns: u64) -> io::Res
     LiveThread::start(sinks, screen)
 }
 
-impl Naming<'_> {
+impl RunDescription<'_> {
     /// The targets or hosts of the timespan with this index, as labels and lines name them.
     pub(super) fn shown(&self, index: usize) -> Vec<String> {
         self.plan.map_or_else(|| self.hosts.to_vec(), |plan| paths(plan, index))

@@ -31,7 +31,7 @@ pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
         Ok(watch) => watch,
         Err(reason) => return fail(&format!("--histogram: {reason}")),
     };
-    let mut told = Told { root, choice, watch, before: BTreeMap::new(), since_ns: sys::clock::monotonic_ns() };
+    let mut told = HistogramReports { root, choice, watch, before: BTreeMap::new(), since_ns: sys::clock::monotonic_ns() };
     let mut ticks = Ticks::new(told.since_ns, request.interval.as_nanos() as u64);
     let mut intervals = 0;
     while !signals.interrupted.load(Relaxed) {
@@ -53,7 +53,7 @@ pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
 }
 
 /// State of the reports so far.
-struct Told {
+struct HistogramReports {
     root: Root,
     choice: Choice,
     watch: BlockLatencyWatch,
@@ -61,7 +61,7 @@ struct Told {
     since_ns: u64,
 }
 
-impl Told {
+impl HistogramReports {
     /// Reports the counts since the last report.
     fn tell(&mut self) -> Result<(), Status> {
         let now = self.watch.read().map_err(|error| fail(&format!("--histogram: cannot read the counts: {error}")))?;

@@ -4,7 +4,7 @@ use super::{PATIENCE, View};
 use crate::output::{print_to_reader, say};
 use crate::outputs::{LineFile, OutputFile, cannot_write};
 use crate::screens::MonitorPicture;
-use crate::status::Ended;
+use crate::status::MonitorEnd;
 use cli::subcommand::monitor::LineForm;
 use jiff::tz::TimeZone;
 use live::watch::Watch;
@@ -34,7 +34,7 @@ impl Lines {
         columns: Vec<Column>,
         facts: &WatchBegin,
         file: Option<OutputFile>,
-    ) -> Result<Self, Ended> {
+    ) -> Result<Self, MonitorEnd> {
         let name = file.as_ref().map(|file| file.name().to_owned());
         let out: Box<dyn Write> = match file {
             Some(file) => Box::new(file.begin(form == LineForm::Csv)),
@@ -50,7 +50,7 @@ impl Lines {
         Ok(Self { form, file: name })
     }
 
-    fn take(&mut self, interval: &DeviceInterval) -> Result<(), Ended> {
+    fn take(&mut self, interval: &DeviceInterval) -> Result<(), MonitorEnd> {
         let written = match &mut self.form {
             Form::Csv(csv) => csv.interval(interval),
             Form::Json(out) => watch_lines::json(&WatchLine::Interval(interval.clone()), out),
@@ -59,10 +59,10 @@ impl Lines {
     }
 }
 
-fn ended(file: Option<&Path>, error: &io::Error) -> Ended {
+fn ended(file: Option<&Path>, error: &io::Error) -> MonitorEnd {
     match file {
-        Some(name) => Ended::Failed(cannot_write(name, error)),
-        None => Ended::of_stdout(error),
+        Some(name) => MonitorEnd::Failed(cannot_write(name, error)),
+        None => MonitorEnd::of_stdout(error),
     }
 }
 
@@ -83,7 +83,7 @@ impl MonitorSinks {
         facts: &WatchBegin,
         output: Option<OutputFile>,
         record: Option<OutputFile>,
-    ) -> Result<Self, Ended> {
+    ) -> Result<Self, MonitorEnd> {
         let recording = record.map(|file| file.begin(true));
         let lines = match view {
             View::Lines(form) => Some(Lines::begin(form, columns, facts, output)?),
@@ -100,7 +100,7 @@ impl MonitorSinks {
     }
 
     /// Shows an interval.
-    pub(super) fn take(&mut self, interval: &DeviceInterval, watch: &Watch) -> Result<(), Ended> {
+    pub(super) fn take(&mut self, interval: &DeviceInterval, watch: &Watch) -> Result<(), MonitorEnd> {
         self.told_count += 1;
         self.record(&WatchLine::Interval(interval.clone()))?;
         if let Some(lines) = &mut self.lines {
@@ -108,7 +108,7 @@ impl MonitorSinks {
         }
         if let Some(zone) = &self.tables {
             let text = watch_table::table(interval, zone);
-            print_to_reader(text.as_bytes()).map_err(|error| Ended::of_stdout(&error))?;
+            print_to_reader(text.as_bytes()).map_err(|error| MonitorEnd::of_stdout(&error))?;
         }
         if let Some(picture) = &mut self.picture {
             picture.take(interval, watch)?;
@@ -122,7 +122,7 @@ impl MonitorSinks {
     }
 
     /// Waits until `until_ns` on the monotonic clock, or a little less: signals and keys are polled in between.
-    pub(super) fn wait(&mut self, until_ns: u64) -> Result<ControlFlow<()>, Ended> {
+    pub(super) fn wait(&mut self, until_ns: u64) -> Result<ControlFlow<()>, MonitorEnd> {
         let now_ns = sys::clock::monotonic_ns();
         let time = Duration::from_nanos(until_ns.saturating_sub(now_ns)).min(PATIENCE);
         if let Some(picture) = &mut self.picture {
@@ -133,7 +133,7 @@ impl MonitorSinks {
     }
 
     /// Writes the last line of a recording. An earlier recording remains if there is no interval.
-    pub(super) fn end(&mut self, missed_count: u64) -> Result<(), Ended> {
+    pub(super) fn end(&mut self, missed_count: u64) -> Result<(), MonitorEnd> {
         if let Some(file) = self.recording.as_ref().filter(|file| file.is_untouched()) {
             say(&format!("WARNING: '{}': nothing was recorded; the file is unchanged", file.name().display()));
             return Ok(());
@@ -141,7 +141,7 @@ impl MonitorSinks {
         self.record(&WatchLine::End(WatchEnd { interval_count: self.told_count, missed_count }))
     }
 
-    fn record(&mut self, line: &WatchLine) -> Result<(), Ended> {
+    fn record(&mut self, line: &WatchLine) -> Result<(), MonitorEnd> {
         match &mut self.recording {
             Some(file) => watch_lines::json(line, file).map_err(|error| ended(Some(file.name()), &error)),
             None => Ok(()),

@@ -79,7 +79,7 @@ pub(crate) fn misdirected_report(protected: &[Protected]) -> Option<String> {
 /// Kind of the document in a file; the descriptor may be open for writing only.
 fn kind_of_contents(file: &File) -> io::Result<Option<DocumentKind>> {
     let readable = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-    Ok(DocumentKind::of(&beginning(&readable)?))
+    Ok(DocumentKind::detect(&beginning(&readable)?))
 }
 
 /// True if writes are appended to all existing contents.

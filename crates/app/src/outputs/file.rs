@@ -313,7 +313,7 @@ fn check_existing(place: &Place, found: &FileState, replace: Replace, instead: &
         return Ok(());
     }
     let wanted = replace.kind.name();
-    match DocumentKind::of(&beginning(&file).map_err(unreadable)?) {
+    match DocumentKind::detect(&beginning(&file).map_err(unreadable)?) {
         Some(kind) if kind == replace.kind => Ok(()),
         Some(kind) => Err(format!("the existing file is {} written by diskspd, not {wanted}: {instead}", kind.name())),
         None if private::is_marked(&file, replace.kind) => Ok(()),

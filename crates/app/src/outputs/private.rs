@@ -163,7 +163,7 @@ fn leftover(folder: &Folder, name: &OsStr) -> io::Result<Option<FileState>> {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
             let mut beginning = Vec::new();
             (&file).take(HEAD_BYTES as u64).read_to_end(&mut beginning)?;
-            DocumentKind::of(&beginning).is_some()
+            DocumentKind::detect(&beginning).is_some()
         }
         Err(error) => return Err(error),
     };

@@ -165,7 +165,7 @@ fn series() -> Vec<PlannedSeries> {
     planned_series(&builtin.preset().expect("a preset"), &request, MACHINE, &[], &SystemEnv).expect("a load")
 }
 
-struct Answered {
+struct SeriesAnswer {
     /// Name of its series.
     name: String,
     headlines: Vec<String>,
@@ -175,7 +175,7 @@ struct Answered {
 }
 
 /// Runs and judges a series as `preset run` does.
-fn answered(planned: &PlannedSeries, law: Law, seed: u64) -> Answered {
+fn answered(planned: &PlannedSeries, law: Law, seed: u64) -> SeriesAnswer {
     let request = planned.request().expect("a new series");
     let design = sweep::design(request, Some(seed as u32));
     let points = request.points.iter().map(|planned| planned.point.clone()).collect();
@@ -188,10 +188,10 @@ fn answered(planned: &PlannedSeries, law: Law, seed: u64) -> Answered {
     let report = Subject::Series { kind: planned.kind, name: "d", sweep: &found, example: None }.report(meaning);
     let headlines = report.answers().map(|answer| answer.headline().to_owned()).collect();
     let loads = request.points.iter().map(|planned| Load::from_profile(&planned.request.profile)).collect();
-    Answered { name, headlines, sweep: found, loads }
+    SeriesAnswer { name, headlines, sweep: found, loads }
 }
 
-impl Answered {
+impl SeriesAnswer {
     /// True if every series of depths is best, and saturated, at this one; `capacity_iops` is the capacity of its load.
     fn has_knee_at(&self, depth: u32, capacity_iops: fn(&Load) -> f64) -> bool {
         self.headlines.iter().all(|headline| headline.contains(&format!(" at depth {depth} (-o{depth})")))

@@ -1,7 +1,7 @@
 //! Activity of the machine during a run: its CPUs, and the devices below the targets.
 
 use host::Root;
-use live::screen::run::MachineLook;
+use live::screen::run::MachineActivity;
 use model::device_interval::DeviceReading;
 use model::record::CpuTimes;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ impl MachineWatch {
     }
 
     /// Activity since the last sample. Values that cannot be read are not shown.
-    pub(super) fn look(&mut self) -> MachineLook {
+    pub(super) fn sample(&mut self) -> MachineActivity {
         let (reading, cpus) = (host::device_reading(&self.machine), host::cpu_times(&self.machine).unwrap_or_default());
         let both = self.reading.as_ref().zip(reading.as_ref());
         let interval =
@@ -31,7 +31,7 @@ impl MachineWatch {
         let rates = interval.map(|interval| interval.devices).unwrap_or_default();
         let usages = stats::usages(&CpuTimes::spent(&self.cpus, &cpus));
         (self.reading, self.cpus) = (reading, cpus);
-        MachineLook {
+        MachineActivity {
             devices: rates.into_iter().filter(|(name, _)| self.devices.contains(name)).collect(),
             cpus_busy_percent: usages.iter().map(|usage| usage.usage_percent).collect(),
         }

@@ -1,9 +1,9 @@
 //! The devices on a full screen.
 
 use crate::output::wants_colours;
-use crate::status::Ended;
+use crate::status::MonitorEnd;
 use jiff::tz::TimeZone;
-use live::screen::monitor::{After, MonitorScreen, draw};
+use live::screen::monitor::{KeyResult, MonitorScreen, draw};
 use live::screen::terminal::{Event, Screen, Stream};
 use live::watch::Watch;
 use model::device_interval::DeviceInterval;
@@ -20,9 +20,9 @@ pub(crate) struct MonitorPicture {
 
 impl MonitorPicture {
     /// Takes over the terminal; `host` is the name of the machine.
-    pub(crate) fn begin(host: &str) -> Result<Self, Ended> {
+    pub(crate) fn begin(host: &str) -> Result<Self, MonitorEnd> {
         let screen = Screen::enter(Stream::Stdout)
-            .map_err(|error| Ended::Failed(format!("cannot use the terminal: {error}; --csv works without one")))?;
+            .map_err(|error| MonitorEnd::Failed(format!("cannot use the terminal: {error}; --csv works without one")))?;
         let state = MonitorScreen::new(host.to_owned());
         let mut picture = Self { screen, state, has_colours: wants_colours(), zone: TimeZone::system() };
         picture.draw()?;
@@ -30,30 +30,30 @@ impl MonitorPicture {
     }
 
     /// Shows an interval.
-    pub(crate) fn take(&mut self, interval: &DeviceInterval, watch: &Watch) -> Result<(), Ended> {
+    pub(crate) fn take(&mut self, interval: &DeviceInterval, watch: &Watch) -> Result<(), MonitorEnd> {
         self.state.take(interval, watch.devices());
         self.draw()
     }
 
-    fn draw(&mut self) -> Result<(), Ended> {
+    fn draw(&mut self) -> Result<(), MonitorEnd> {
         let Self { screen, state, has_colours, zone } = self;
         let drawn = screen.draw(|frame| draw(frame, state, *has_colours, zone));
-        drawn.map_err(|error| Ended::of_stdout(&error))
+        drawn.map_err(|error| MonitorEnd::of_stdout(&error))
     }
 
     /// Executes the action of one key, if one arrives in time; breaks if it ends the view.
-    pub(crate) fn wait(&mut self, timeout: Duration) -> Result<ControlFlow<()>, Ended> {
+    pub(crate) fn wait(&mut self, timeout: Duration) -> Result<ControlFlow<()>, MonitorEnd> {
         let after = match self
             .screen
             .event(timeout)
-            .map_err(|error| Ended::Failed(format!("cannot read the keyboard: {error}")))?
+            .map_err(|error| MonitorEnd::Failed(format!("cannot read the keyboard: {error}")))?
         {
-            Some(Event::Gone) => return Err(Ended::ReaderGone),
+            Some(Event::Gone) => return Err(MonitorEnd::ReaderGone),
             Some(Event::Key(key)) => self.state.press(key),
-            None if self.screen.was_resized() => After::Continue,
+            None if self.screen.was_resized() => KeyResult::Continue,
             None => return Ok(ControlFlow::Continue(())),
         };
         self.draw()?;
-        Ok(if after == After::Quit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(if after == KeyResult::Quit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

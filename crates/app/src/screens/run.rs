@@ -2,7 +2,7 @@
 
 use super::machine_watch::MachineWatch;
 use crate::output::wants_colours;
-use live::screen::run::{After, RunScreen, draw};
+use live::screen::run::{KeyResult, RunScreen, draw};
 use live::screen::terminal::{Event, Screen, Stream};
 use model::live::LiveInterval;
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ impl RunPicture {
 
     /// Shows an interval.
     pub(crate) fn take(&mut self, interval: LiveInterval) {
-        let look = self.machine.look();
+        let look = self.machine.sample();
         self.state().take(interval, look);
     }
 
@@ -72,7 +72,7 @@ impl RunPicture {
     /// # Errors
     ///
     /// If the terminal was closed.
-    pub(crate) fn turn(&mut self) -> io::Result<()> {
+    pub(crate) fn refresh(&mut self) -> io::Result<()> {
         if self.is_stale || self.screen.was_resized() {
             let Self { screen, state, has_colours, .. } = self;
             screen.draw(|frame| draw(frame, state, *has_colours))?;
@@ -83,7 +83,7 @@ impl RunPicture {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         if let Some(Event::Key(key)) = event
-            && self.state().press(key) == After::End
+            && self.state().press(key) == KeyResult::End
         {
             self.interrupt.store(true, Relaxed);
         }

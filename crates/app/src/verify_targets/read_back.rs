@@ -293,7 +293,7 @@ impl ReadBack<'_> {
         };
         let header = bytes.get(..HEADER_BYTES).and_then(Header::read);
         let first_bytes = first_bytes(bytes);
-        let found = header.map(|header| FoundUnit::of(&header, is_intact(bytes), run));
+        let found = header.map(|header| FoundUnit::from_header(&header, is_intact(bytes), run));
         CorruptUnit {
             offset_bytes: offset,
             unit_bytes: bytes.len() as u64,

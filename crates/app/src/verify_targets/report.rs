@@ -1,6 +1,6 @@
 //! Findings of `diskspd verify`, as text and JSON.
 
-use crate::target_reading::{Found, OTHER_TARGET, OTHER_TARGET_OUTCOME, THROUGH_CACHE};
+use crate::target_reading::{ChunkFindings, OTHER_TARGET, OTHER_TARGET_OUTCOME, THROUGH_CACHE};
 use crate::unit_evidence::{UnitEvidence, WrongUnit, second_read_words};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
@@ -150,7 +150,7 @@ pub(super) struct FoundUnit {
 }
 
 impl FoundUnit {
-    pub(super) fn of(header: &Header, is_intact: bool, run: Option<u64>) -> Self {
+    pub(super) fn from_header(header: &Header, is_intact: bool, run: Option<u64>) -> Self {
         Self {
             is_intact,
             run_number: header.run,
@@ -195,7 +195,7 @@ struct Places {
     duplicated: u64,
 }
 
-impl Found for Progress {
+impl ChunkFindings for Progress {
     fn read_bytes(&self) -> u64 {
         self.read_bytes
     }

@@ -151,12 +151,12 @@ fn recycled_files_are_overwritten_and_never_truncated() {
     let place = workplace!();
     let path = place.path("log.dat");
     let words = format!("-d600 -W0 -b4K -o1 --append=64K,recycle,single --max-ios=40 --json r.json {}", path.display());
-    place.made("log.dat", "-c64K");
-    let before = Snapshot::of(&path);
+    place.create_file("log.dat", "-c64K");
+    let before = Snapshot::take(&path);
     let ios = or_skip!(place.traced(&words));
     let offsets: Vec<u64> = ios.iter().filter(|io| io.write && io.path == "log.dat").map(|io| io.offset).collect();
     assert_eq!(offsets, (0..40).map(|io| io % 16 * 4 * KIB).collect::<Vec<_>>());
-    let after = Snapshot::of(&path);
+    let after = Snapshot::take(&path);
     assert_eq!((after.inode, fs::metadata(&path).expect("it stays").len()), (before.inode, 64 * KIB));
     assert_eq!(place.span_result("r.json")["measured"]["rotations"], Value::Null);
 }
@@ -241,10 +241,10 @@ fn somebodys_file_is_refused_and_stays_as_it_is() {
     let place = workplace!();
     let theirs = place.somebodys("log.dat.1");
     for words in ["--append=64K", "--append=64K,preallocate", "--append=64K,recycle"] {
-        let before = Snapshot::of(&theirs);
+        let before = Snapshot::take(&theirs);
         let run = place.short_run("-b4K -t2").args(words).arg(place.path("log.dat")).run();
         run.expect_status(3).expect_stderr(&["log.dat.1", "may hold data that diskspd did not write", "--overwrite"]);
-        assert_eq!((Snapshot::of(&theirs), &*run.stdout), (before, ""), "{words}");
+        assert_eq!((Snapshot::take(&theirs), &*run.stdout), (before, ""), "{words}");
         assert!(!place.path("log.dat.0").exists(), "{words}");
     }
     let run = place.briefly("-b4K -t2 --append=64K --overwrite").arg(place.path("log.dat")).run_until_measuring();
@@ -349,10 +349,10 @@ fn a_file_under_two_names_is_not_appended_to_twice() {
     fs::remove_file(place.path("log.1")).expect("it was made above");
     place.short_run("-b8K --append=64K log").run().expect_status(0);
     fs::hard_link(place.path("log.0"), place.path("log.1")).expect("a second name");
-    let before = Snapshot::of(place.path("log.0"));
+    let before = Snapshot::take(place.path("log.0"));
     let run = place.short_run("-b8K --append=64K -t2 log").run();
     run.expect_status(3).expect_stderr(&["'log.0' and 'log.1' are the same file"]);
-    assert_eq!(Snapshot::of(place.path("log.0")), before);
+    assert_eq!(Snapshot::take(place.path("log.0")), before);
 }
 
 #[test]

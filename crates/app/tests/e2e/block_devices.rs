@@ -41,10 +41,10 @@ fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
     }
     let meant = format!("did you mean {}?", image.display());
     place.write_refused(&[&format!("{flag}x")], &device.path, &image, &[&flag, &meant]);
-    let before = Snapshot::of(&image).checksum;
+    let before = Snapshot::take(&image).checksum;
     let run = place.write_to(&["--destroy=naa.5000", &flag], &device.path);
     run.expect_status(0).expect_stdout(&["is overwritten", &flag]);
-    assert_ne!(Snapshot::of(&image).checksum, before, "nothing was written");
+    assert_ne!(Snapshot::take(&image).checksum, before, "nothing was written");
     // Its own writes are its fill pattern.
     place.write_refused(&[], &device.path, &image, &["only zeros or diskspd's fill pattern", &flag]);
 }
@@ -53,14 +53,14 @@ fn a_refusal_prints_the_flag_and_that_flag_allows_it() {
 fn reading_needs_nothing() {
     let place = workplace!();
     let (image, device) = or_skip!(with_ext4(&place, "ext4.img"));
-    let before = Snapshot::of(&image).checksum;
+    let before = Snapshot::take(&image).checksum;
     for words in ["-w0", "-w0 -r -o8 -Su", "-c1M"] {
         let run = place.diskspd("-d1 -W0 -b4K").args(words).arg(&device.path).run();
         run.expect_status(0);
         let says_why = run.stdout.contains("NOTE: -c has no effect: ") && run.stdout.contains("is a device");
         assert_eq!(says_why, words == "-c1M", "{run}");
     }
-    assert_eq!(Snapshot::of(&image).checksum, before);
+    assert_eq!(Snapshot::take(&image).checksum, before);
     let mounted = or_skip!(Mounted::device(&place, "mounted", device));
     let path = &mounted.device.as_ref().expect("it has one").path;
     place.diskspd("-d1 -W0 -b4K").arg(path).run().expect_status(0);
@@ -154,7 +154,7 @@ fn opened_by_a_thread_alone_or_registered_with_a_ring() {
     for is_first_ended in [false, true] {
         refused(&device.path, or_skip!(Holder::thread(&place, &device.path, is_first_ended)));
     }
-    let partition = or_skip!(Partition::of(&place, &device));
+    let partition = or_skip!(Partition::create(&place, &device));
     refused(&device.path, or_skip!(Holder::registered(&place, &device.path)));
     let flag = format!("{}-part1", destroy(&image));
     let holder = or_skip!(Holder::registered(&place, &device.path));
@@ -214,7 +214,7 @@ fn another_device_over_the_same_file() {
 fn a_disk_with_a_partition_in_use() {
     let place = workplace!();
     let (image, device) = or_skip!(blank(&place, "parts.img"));
-    let partition = or_skip!(Partition::of(&place, &device));
+    let partition = or_skip!(Partition::create(&place, &device));
     let holder = Holder::open(&place, &partition.path);
     place.write_refused(&[&destroy(&image)], &device.path, &image, &["in use", "one of its partitions"]);
     drop(holder);
@@ -259,22 +259,22 @@ fn a_scratch_disk_is_written_to_as_long_as_nothing_is_on_it() {
         program.arg(place.program()).arg(name).arg(umask).arg(device).run()
     };
     let listed = image.display().to_string();
-    let before = Snapshot::of(&image).checksum;
+    let before = Snapshot::take(&image).checksum;
     let other = with_list("naa.5000", "022", &device.path);
     or_skip!(if other.stderr.contains("mount:") { Err(other.stderr.clone()) } else { Ok(()) });
     other.expect_status(3).expect_stderr(&["--destroy="]);
     with_list(&listed, "000", &device.path)
         .expect_status(3)
         .expect_stderr(&["/etc/diskspd/scratch is writable by others"]);
-    assert_eq!(Snapshot::of(&image).checksum, before);
+    assert_eq!(Snapshot::take(&image).checksum, before);
     with_list(&listed, "022", &device.path).expect_status(0).expect_stdout(&["allowed by /etc/diskspd/scratch"]);
-    assert_ne!(Snapshot::of(&image).checksum, before);
+    assert_ne!(Snapshot::take(&image).checksum, before);
 
     let (image, device) = or_skip!(with_ext4(&place, "used.img"));
-    let before = Snapshot::of(&image).checksum;
+    let before = Snapshot::take(&image).checksum;
     let run = with_list(&image.display().to_string(), "022", &device.path);
     run.expect_status(3).expect_stderr(&["ext4", "allows writes only to empty disks"]);
-    assert_eq!(Snapshot::of(&image).checksum, before);
+    assert_eq!(Snapshot::take(&image).checksum, before);
 }
 
 // Shows data-safety: /etc/diskspd/scratch, a line added

@@ -29,7 +29,7 @@ fn has_row(run: &Finished, outcome: &str, check: &str) -> bool {
 #[test]
 fn a_file_is_checked_and_what_fails_is_the_exit_status() {
     let place = workplace!();
-    let file = place.made("a.dat", "-c1M");
+    let file = place.create_file("a.dat", "-c1M");
     let before = std::fs::metadata(&file).expect("a file").modified().expect("a time");
     let run = place.diskspd("check a.dat --json c.json").run();
     run.expect_status(0);
@@ -88,7 +88,7 @@ fn a_file_system_on_a_loop_device_is_looked_into() {
 #[test]
 fn scheduled_jobs_are_those_in_the_time_of_the_load() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
     let timer = |unit: &str, in_s: u64| {
         format!(r#"{{"next":{},"unit":"{unit}.timer","activates":"{unit}.service"}}"#, (now + in_s) * 1_000_000)
@@ -151,7 +151,7 @@ fn the_rated_limit_that_the_load_meets_first_is_named() {
 #[test]
 fn a_local_file_needs_no_network_and_a_database_several_luns() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     place.diskspd("check --for sql --json c.json a.dat").run().expect_narrow();
     assert_eq!(findings(&place, "network")[0]["found"], "no target is on a share or a network disk");
     assert_eq!(findings(&place, "lun-count")[0]["subject"], "a.dat");
@@ -182,17 +182,17 @@ fn others_who_use_the_device_are_seen() {
             }
         });
         begins.recv().expect("it writes");
-        let look = || {
+        let run_check = || {
             let run = place.diskspd("check --json c.json").arg(&device.path).run();
             (findings(&place, "other-io").swap_remove(0), run)
         };
-        let (mut found, mut busy) = look();
+        let (mut found, mut busy) = run_check();
         // A busy machine may have kept the writer from writing during the check.
         for _ in 0..10 {
             if found["outcome"] == "warn" {
                 break;
             }
-            (found, busy) = look();
+            (found, busy) = run_check();
         }
         ends.store(true, Ordering::Relaxed);
         busy.expect_status(0);
@@ -205,7 +205,7 @@ fn others_who_use_the_device_are_seen() {
 #[test]
 fn processors_are_kept_awake_for_the_whole_run_where_that_is_allowed() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let mut run = place.diskspd("-d600 -W0 -b4K -v --hold-latency a.dat").start();
     run.wait_for_stderr("starting measurements");
     let door = Path::new("/dev/cpu_dma_latency");

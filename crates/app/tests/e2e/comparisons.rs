@@ -129,7 +129,7 @@ fn directories_of_repeats_are_sides_of_many_runs() {
 #[test]
 fn a_comparison_prints_and_makes_a_page() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for name in ["a", "b"] {
         place.short_run(&format!("-b4K -L --json {name}.json a.dat")).run().expect_status(0);
     }

@@ -199,7 +199,7 @@ fn a_million_units_on_each_storage_are_not_accused() {
     let place = workplace!();
     expect_a_million_sound(&place, &place.path("a.dat"), "-c32M");
     let image = place.sparse("device.img", 32 << 20).expect("a sparse file");
-    for device in [LoopDevice::over(&place, &image).map(Device::Loop), Zram::of(32 << 20).map(Device::Zram)] {
+    for device in [LoopDevice::over(&place, &image).map(Device::Loop), Zram::create(32 << 20).map(Device::Zram)] {
         match device {
             Ok(device) => {
                 let refused = place.short_run("-b4K -w100").arg(device.path()).run();

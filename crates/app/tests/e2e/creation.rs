@@ -100,8 +100,8 @@ fn a_file_of_ours_bears_its_mark() {
         create(&place, &format!("--recreate {words} marked.dat"));
         let path = place.path("marked.dat");
         let found = place.mark(&path).expect("a mark");
-        let modified = format!("modified={}", Snapshot::of(&path).modified_ns);
-        let inode = format!("file=inode={},birth=", Snapshot::of(&path).inode);
+        let modified = format!("modified={}", Snapshot::take(&path).modified_ns);
+        let inode = format!("file=inode={},birth=", Snapshot::take(&path).inode);
         for part in ["v2 state=closed", mark, &modified, &inode] {
             assert!(found.contains(part), "{words}: '{found}' without '{part}'");
         }
@@ -114,12 +114,12 @@ fn a_file_of_ours_bears_its_mark() {
 fn what_is_there_already_is_reused_and_not_written() {
     let place = workplace!();
     or_skip!(place.attributes());
-    let path = place.made("again.dat", "-c4M");
-    let before = Snapshot::of(&path);
+    let path = place.create_file("again.dat", "-c4M");
+    let before = Snapshot::take(&path);
     let run = create(&place, "-c4M again.dat");
     run.expect_stderr(&["reusing again.dat"]);
     assert!(!run.stderr.contains("Creating file"), "{run}");
-    assert_eq!(Snapshot::of(&path), before);
+    assert_eq!(Snapshot::take(&path), before);
     // Scripts that treat stderr as errors get no line.
     let run = place.short_run("-c4M again.dat").run();
     run.expect_status(0);
@@ -135,13 +135,13 @@ fn what_is_not_the_same_is_made_anew() {
     let place = workplace!();
     let rebuilt = |words: &str, why: &str| {
         let path = place.path("other.dat");
-        let before = Snapshot::of(&path);
+        let before = Snapshot::take(&path);
         let run = create(&place, &format!("{words} other.dat"));
         assert!(!run.stderr.contains("reusing"), "{why}: {run}");
-        assert_ne!(Snapshot::of(&path).modified_ns, before.modified_ns, "{why}: nothing was written");
-        assert_eq!(Snapshot::of(&path).inode, before.inode, "{why}: it became another file");
+        assert_ne!(Snapshot::take(&path).modified_ns, before.modified_ns, "{why}: nothing was written");
+        assert_eq!(Snapshot::take(&path).inode, before.inode, "{why}: it became another file");
     };
-    place.made("other.dat", "-c1M");
+    place.create_file("other.dat", "-c1M");
     rebuilt("-c2M", "another size");
     assert!(is_ramp(&place.content("other.dat")));
     rebuilt("-c2M -Z", "another fill");
@@ -236,7 +236,7 @@ fn space_is_counted_before_anything_is_made() {
     let inside = |name: &str| mounted.path.join(name);
     let made = inside("made.dat");
     place.briefly("-c1M").arg(&made).run_until_measuring().expect_status(0);
-    let before = Snapshot::of(&made);
+    let before = Snapshot::take(&made);
     // Each fits alone; together they do not.
     let run = place.short_run("-c3M").arg(inside("a.dat")).arg(inside("b.dat")).run();
     run.expect_status(1).expect_stderr(&["no space", "a.dat", "b.dat"]);
@@ -245,7 +245,7 @@ fn space_is_counted_before_anything_is_made() {
     // An existing file is not harmed by a creation that is impossible.
     let run = place.short_run("-c8M").arg(&made).run();
     run.expect_status(1).expect_stderr(&["no space", "made.dat"]);
-    assert_eq!(Snapshot::of(&made), before);
+    assert_eq!(Snapshot::take(&made), before);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_file_that_cannot_be_finished_is_removed_and_an_old_one_is_not() {
     run.expect_status(1).expect_stderr(&["new.dat", "File too large"]);
     run.expect_stdout(&["failed before the measurements began"]);
     assert!(!place.path("new.dat").exists(), "half a file was left behind");
-    let old = place.made("old.dat", "-c64K");
+    let old = place.create_file("old.dat", "-c64K");
     limited("-c4M old.dat").expect_status(1).expect_stderr(&["old.dat"]);
     assert!(old.exists(), "a file that was there before the run was removed");
     // The rest is still ours.
@@ -292,14 +292,14 @@ fn a_file_system_that_is_mounted_read_only_is_named_as_the_reason() {
     let path = mounted.path.join("ours.dat");
     place.briefly("-c1M").arg(&path).run_until_measuring().expect_status(0);
     or_skip!(mounted.remount("ro"));
-    let before = Snapshot::of(&path);
+    let before = Snapshot::take(&path);
     for words in ["-c2M", "-w100 -b4K", "-c2M --overwrite"] {
         let run = place.short_run("").args(words).arg(&path).run();
         run.expect_status(1).expect_stderr(&["ours.dat", "read-only"]);
     }
     let run = place.short_run("-c1M").arg(mounted.path.join("new.dat")).run();
     run.expect_status(1).expect_stderr(&["new.dat", "read-only"]);
-    assert_eq!(Snapshot::of(&path), before);
+    assert_eq!(Snapshot::take(&path), before);
     place.short_run("-b4K").arg(&path).run().expect_status(0);
 }
 
@@ -308,7 +308,7 @@ fn paused_in_creation(place: &Workplace, before: &str) -> Result<Running, String
     for _ in 0..10 {
         let _ = fs::remove_file(place.path("big.dat"));
         if !before.is_empty() {
-            place.made("big.dat", before);
+            place.create_file("big.dat", before);
         }
         let mut run = place.diskspd("-c4G -d600 -W0 -v big.dat").start();
         run.wait_until("the creation or its refusal", |run| {

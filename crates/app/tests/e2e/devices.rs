@@ -121,7 +121,7 @@ fn what_is_not_there_is_an_error_and_a_directory_has_layers() {
 #[test]
 fn a_loop_device_is_listed_with_its_size_and_file() {
     let place = workplace!();
-    let image = place.made("disk.img", "-c8M");
+    let image = place.create_file("disk.img", "-c8M");
     let device = or_skip!(LoopDevice::over(&place, &image));
     let name = device.name().trim_start_matches("/dev/").to_owned();
     let listed = place.diskspd("devices").run();

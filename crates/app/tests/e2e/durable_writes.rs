@@ -9,13 +9,13 @@ use testkit::{Call, Faulty, LoopDevice, Mounted, Service, Workplace, or_skip, wo
 const MIB: u64 = 1 << 20;
 
 /// A note of a run, and the device's counters from before the run to after it.
-struct Seen {
+struct FlushObservation {
     note: Value,
     flushes: u64,
     stdout: String,
 }
 
-impl Seen {
+impl FlushObservation {
     fn number(&self, name: &str) -> u64 {
         self.note[name].as_u64().unwrap_or_else(|| panic!("{name}: {}", self.note))
     }
@@ -38,7 +38,7 @@ fn flush_count(device: &str) -> Option<u64> {
 }
 
 /// Writes for two seconds, and returns the note on one device.
-fn write(place: &Workplace, words: &str, target: &Path, device: &str) -> Result<Seen, String> {
+fn write(place: &Workplace, words: &str, target: &Path, device: &str) -> Result<FlushObservation, String> {
     let before = flush_count(device).ok_or("this kernel counts no flushes")?;
     let words = format!("-d2 -W0 -C0 -b4K -w100 -r --json r.json --xml r.xml {words}");
     let run = place.diskspd(&words).arg(target).run();
@@ -52,7 +52,7 @@ fn write(place: &Workplace, words: &str, target: &Path, device: &str) -> Result<
     run.expect_stdout(&[&format!("NOTE: {sentence}"), "asking for durable writes (O_DSYNC), writethrough on"]);
     let xml = String::from_utf8(place.content("r.xml")).expect("it is text");
     assert!(xml.contains(&format!("<Note>{sentence}")), "{xml}");
-    Ok(Seen { note, flushes, stdout: run.stdout })
+    Ok(FlushObservation { note, flushes, stdout: run.stdout })
 }
 
 /// Sets the kernel's assumption about the device's cache.
@@ -169,7 +169,7 @@ fn a_flush_covers_as_many_writes_as_it_should_and_nothing_is_outstanding_meanwhi
 #[test]
 fn fewer_writes_between_flushes_than_requests_are_a_note_and_the_last_group_is_printed() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let run = |words: &str| {
         let run = place.diskspd("-d600 -W0 -t1 -b4K -r -w100 -v --max-ios=103").args(words).arg("a.dat").run();
         run.expect_status(0);

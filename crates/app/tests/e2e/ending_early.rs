@@ -25,7 +25,7 @@ fn exactly_so_many_ios_are_measured_whatever_the_engine_and_the_number_of_thread
     ] {
         let finished = run(&place, &format!("{words} --max-ios=777"));
         finished.expect_status(0);
-        assert_eq!(Report::of(&finished.stdout).total.sum.ios, 777, "{words}");
+        assert_eq!(Report::parse(&finished.stdout).total.sum.ios, 777, "{words}");
         assert!(finished.stdout.contains("ended early because a limit was reached (--max-ios=777)"), "{words}");
     }
 }
@@ -36,7 +36,7 @@ fn no_more_bytes_are_measured_than_allowed() {
     let place = workplace!();
     let finished = run(&place, "-t2 -r -W1 -d60 --max-bytes=2M");
     finished.expect_status(0);
-    assert_eq!(Report::of(&finished.stdout).total.sum.bytes, 2 << 20);
+    assert_eq!(Report::parse(&finished.stdout).total.sum.bytes, 2 << 20);
 }
 
 // Shows switches: --max-write=<size>[KMGT]

@@ -137,7 +137,7 @@ fn direct_io_that_does_not_fit_the_device_is_refused_before_the_run() {
 #[test]
 fn stdout_carries_the_report_and_stderr_everything_else() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let quiet = place.diskspd("-d1 -W1 -C1 -t2 -b4K -si a.dat").run();
     quiet.expect_status(0);
     assert_eq!(quiet.stderr, "", "a run without anything to say, and no terminal");
@@ -186,7 +186,7 @@ fn stdout_carries_the_report_and_stderr_everything_else() {
 #[test]
 fn a_terminal_shows_how_the_run_goes() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let script = or_skip!(tool("script"));
     let at_a_terminal = |line: &str| place.tool(&script).args("-qec").arg(line).arg("/dev/null").env("TERM", "xterm");
     let probe = at_a_terminal("true").run();
@@ -210,7 +210,7 @@ fn a_terminal_shows_how_the_run_goes() {
 #[test]
 fn a_report_ends_with_the_result_on_a_line() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let run = place.diskspd("-d60 -W0 -b4K -r -o2 -L --max-ios=5000 --json r.json --text r.txt a.dat").run();
     run.expect_status(0);
     assert_eq!(run.stderr, "", "it stands in the report, not beside it");
@@ -251,7 +251,7 @@ fn a_report_ends_with_the_result_on_a_line() {
 #[test]
 fn a_brief_report_has_twelve_lines_at_most() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let load = "-d60 -W0 -b4K -r -w50 -o2 -L --max-ios=5000 --require=iops<1 --strict --brief --json r.json a.dat";
     let run = place.diskspd(load).run();
     run.expect_status(4);
@@ -266,7 +266,7 @@ fn a_brief_report_has_twelve_lines_at_most() {
 #[test]
 fn ctrl_c_while_measuring_reports_what_was_measured() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for terminate in [false, true] {
         let mut run = place.diskspd("-d600 -W0 -C600 -b4K -v -L a.dat").start();
         run.wait_for_stderr("starting measurements");
@@ -282,7 +282,7 @@ fn ctrl_c_while_measuring_reports_what_was_measured() {
         run.expect_status(0).expect_stderr(&[&line]);
         assert!(!run.stdout.contains("***\n***") && !run.stdout.contains("Interrupted by"), "{run}");
         assert!(!run.stderr.contains("cool down"), "{run}");
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert!(report.seconds > 0.0 && report.seconds < 599.0, "{run}");
         assert!(report.total.sum.ios > 0, "{run}");
         // Rates are over the measured time, not the planned one; the report's two decimals leave an uncertainty of 5
@@ -296,7 +296,7 @@ fn ctrl_c_while_measuring_reports_what_was_measured() {
 #[test]
 fn ctrl_c_while_warming_up_has_nothing_to_report() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let send: [fn(&Running); 3] = [Running::interrupt, Running::terminate, Running::hang_up];
     for (send, (status, cause)) in send.into_iter().zip([(130, "Ctrl-C"), (143, "SIGTERM"), (129, "SIGHUP")]) {
         // These tests may run under nohup.
@@ -315,13 +315,13 @@ fn ctrl_c_while_warming_up_has_nothing_to_report() {
 #[test]
 fn ctrl_c_while_cooling_down_keeps_the_whole_measurement() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // A busy machine may give a run no time in one second; it is retried.
     for left in (0..5).rev() {
         let mut run = place.diskspd("-d1 -W0 -C600 -v -b4K a.dat").start();
         run.wait_for_stderr("starting cool down");
         let run = run.end();
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert!(report.seconds >= 0.99, "{run}");
         if report.total.sum.ios > 0 {
             break;
@@ -335,19 +335,19 @@ fn ctrl_c_while_cooling_down_keeps_the_whole_measurement() {
 fn stderr_that_nobody_reads_does_not_stall_a_run() {
     let place = workplace!();
     let bash = or_skip!(tool("bash"));
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // The reader of the pipe reads nothing before the program has ended.
     let script = "mkfifo pipe; exec 9<>pipe; \"$0\" -d2 -W0 -b4K -v -P1 -t4 -o8 a.dat 2>pipe; echo status $?";
     let run = place.tool(bash).args("-c").arg(script).arg(place.program()).run();
     run.expect_status(0).expect_stdout(&["status 0"]);
-    assert!(Report::of(&run.stdout).seconds >= 1.99, "{run}");
+    assert!(Report::parse(&run.stdout).seconds >= 1.99, "{run}");
 }
 
 // Shows faults: A second SIGINT or SIGTERM
 #[test]
 fn a_second_signal_ends_at_once() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // A graceful end takes only moments, so both signals arrive before the process continues. The kernel may still
     // delay one of them.
     let signalled_twice = || {
@@ -369,7 +369,7 @@ fn a_second_signal_ends_at_once() {
 #[test]
 fn a_reader_that_went_away_is_no_error() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let script = r#"{ "$0" -d1 -W0 -b4K -L -D a.dat; echo "status $?" >&2; } | head -n 1"#;
     let run = place.tool("sh").args("-c").arg(script).arg(place.program()).run();
     assert_eq!(run.stderr, "status 0\n");
@@ -382,7 +382,7 @@ fn a_reader_that_went_away_is_no_error() {
 #[test]
 fn a_report_that_cannot_be_written_is_an_error() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let Ok(full) = File::options().write(true).open("/dev/full") else { skip!("no /dev/full") };
     let run = place.short_run("-b4K a.dat").stdout(full).run();
     run.expect_status(1).expect_stderr(&["stdout", "No space left on device"]);
@@ -393,7 +393,7 @@ fn a_target_that_shrinks_ends_the_run_with_the_place_of_the_error() {
     let place = workplace!();
     // One thread with the synchronous engine, then several with rings.
     for words in ["-o1 -b4K", "-o4 -t2 -r -b4K -L -D"] {
-        let path = place.made("a.dat", "-c8M --overwrite");
+        let path = place.create_file("a.dat", "-c8M --overwrite");
         let mut run = place.diskspd("-d600 -W0 -C600 -v").args(words).arg("a.dat").start();
         run.wait_for_stderr("starting measurements");
         run.wait_for_ios();
@@ -410,7 +410,7 @@ fn a_target_that_shrinks_ends_the_run_with_the_place_of_the_error() {
         }
         assert!(!run.stderr.contains("cool down"), "all threads stop\n{run}");
         run.expect_stdout(&["The test failed after", "cover that time only"]);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert!(report.seconds < 599.0 && report.total.sum.ios > 0, "{run}");
     }
 }
@@ -433,7 +433,7 @@ fn a_device_that_fails_ends_the_run_with_the_reason_of_the_kernel() {
     for words in ["-o1", "-o8"] {
         let run = place.diskspd("-d600 -W0 --overwrite -w100 -Su -b64K").args(words).arg(&path).run();
         run.expect_status(1).expect_stderr(&["writing 65536 bytes at offset ", "a.dat", "failed: ", "(errno "]);
-        assert!(Report::of(&run.stdout).seconds < 599.0, "{run}");
+        assert!(Report::parse(&run.stdout).seconds < 599.0, "{run}");
     }
 }
 
@@ -441,7 +441,7 @@ fn a_device_that_fails_ends_the_run_with_the_reason_of_the_kernel() {
 #[test]
 fn short_transfers_count_with_their_length_and_are_told_once() {
     let place = workplace!();
-    let path = place.made("a.dat", "-c1M");
+    let path = place.create_file("a.dat", "-c1M");
     let mut run = place.diskspd("-d600 -W0 -v -o1 -r4K -b64K -B0:128K a.dat").start();
     run.wait_for_stderr("starting measurements");
     // The last block of each pass is short by half, and only that; nothing is empty.
@@ -453,6 +453,6 @@ fn short_transfers_count_with_their_length_and_are_told_once() {
     let run = run.finish();
     run.expect_status(0);
     assert_eq!(run.stderr.matches("WARNING").count(), 1, "{run}");
-    let sum = Report::of(&run.stdout).read.sum;
+    let sum = Report::parse(&run.stdout).read.sum;
     assert!(sum.bytes < sum.ios * 65_536, "short transfers were counted in full\n{run}");
 }

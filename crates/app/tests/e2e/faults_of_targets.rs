@@ -44,7 +44,7 @@ fn an_io_error_ends_the_run_with_its_place_and_the_figures_so_far() {
             let block = number_after(line, "at offset ") / 4096;
             assert_eq!((block + 1) % 5, 0, "{way}: not a block that fails: {line}");
             run.expect_stdout(&[line, "The test failed after", "cover that time only"]);
-            let report = Report::of(&run.stdout);
+            let report = Report::parse(&run.stdout);
             assert!(report.seconds < 599.0, "{run}");
             let sums = [report.read.sum, report.write.sum];
             assert_eq!(sums[usize::from(!write)].ios, 0, "{run}");
@@ -83,7 +83,7 @@ fn expect_no_hang(way: &str, words: &str) {
     let line = run.stdout.lines().find(|line| line.contains("had not completed")).expect("seen above");
     let told = number_after(line, "NOTE: ");
     assert!((1..=8).contains(&told), "{way}: {line}");
-    let report = Report::of(&run.stdout);
+    let report = Report::parse(&run.stdout);
     // The wait of 5 s for hanging I/Os is not measured, however late each step of it happens.
     let in_time = report.seconds >= 9.99 && report.seconds <= until_report - 4.9;
     assert!(in_time, "{way}: the time that was asked for, {until_report} s until the report\n{run}");
@@ -183,7 +183,7 @@ fn a_target_that_hangs_for_a_moment_only_shows_in_the_latencies() {
 fn a_file_that_vanishes_is_used_to_the_end() {
     let place = workplace!();
     for (words, mapped) in [("-o1", false), ("-o8", false), ("-o8 -x", false), ("-Sm", true)] {
-        let path = place.made("a.dat", "-c1M");
+        let path = place.create_file("a.dat", "-c1M");
         let mut run = place.diskspd("-d600 -W0 -b4K -w50 -v").args(words).arg(&path).start();
         run.wait_for_stderr("starting measurements");
         fs::remove_file(&path).expect("our file");
@@ -191,7 +191,7 @@ fn a_file_that_vanishes_is_used_to_the_end() {
         run.interrupt();
         let run = run.finish();
         run.expect_status(0);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert!(report.read.sum.ios > 0 && report.write.sum.ios > 0, "mapped: {mapped}\n{run}");
         assert!(!path.exists(), "it is not made again");
     }
@@ -201,7 +201,7 @@ fn a_file_that_vanishes_is_used_to_the_end() {
 #[test]
 fn a_file_that_vanishes_while_the_start_is_waited_for_is_used_all_the_same() {
     let place = workplace!();
-    let path = place.made("a.dat", "-c1M");
+    let path = place.create_file("a.dat", "-c1M");
     let event = format!("vanishing-{}", std::process::id());
     let mut run = place.diskspd(&format!("-d60 -W0 -b4K -v --max-ios=1000 -yr{event} a.dat")).start();
     run.wait_for_stderr("waiting for the start event");
@@ -209,7 +209,7 @@ fn a_file_that_vanishes_while_the_start_is_waited_for_is_used_all_the_same() {
     place.diskspd(&format!("-ye{event}")).run().expect_status(0);
     let run = run.finish();
     run.expect_status(0);
-    assert!(Report::of(&run.stdout).total.sum.ios > 0, "{run}");
+    assert!(Report::parse(&run.stdout).total.sum.ios > 0, "{run}");
 }
 
 // Shows faults: A file shrinks
@@ -228,14 +228,14 @@ fn a_file_that_shrinks_is_an_error_for_every_engine() {
         if words.contains("-Su") && direct.is_err() {
             continue;
         }
-        let path = place.made("a.dat", "-c8M --overwrite");
+        let path = place.create_file("a.dat", "-c8M --overwrite");
         let mut run = place.diskspd("-d600 -W0 -r -b4K -v").args(words).arg(&path).start();
         run.wait_for_stderr("starting measurements");
         File::options().write(true).open(&path).and_then(|file| file.set_len(4096)).expect("our file");
         let run = run.finish();
         run.expect_status(1).expect_stderr(&["reading 4096 bytes at offset ", "a.dat' failed: ", reason]);
         run.expect_stdout(&[reason, "The test failed after"]);
-        assert!(Report::of(&run.stdout).seconds < 599.0, "{run}");
+        assert!(Report::parse(&run.stdout).seconds < 599.0, "{run}");
     }
 }
 
@@ -268,7 +268,7 @@ fn a_file_that_grows_holes_into_a_full_file_system_is_an_error() {
         let run = place.diskspd("-d600 -W0 -w100 --overwrite -b64K").args(words).arg(&path).run();
         run.expect_status(1).expect_stderr(&["writing 65536 bytes at offset ", reason]);
         run.expect_stdout(&[reason, "The test failed after"]);
-        let written = Report::of(&run.stdout).write.sum;
+        let written = Report::parse(&run.stdout).write.sum;
         assert!(written.bytes <= 8 << 20, "more than there is room for\n{run}");
     }
 }

@@ -63,14 +63,14 @@ fn failed(run: &Finished, parts: &[&str]) {
 #[test]
 fn without_io_uring_aio_takes_its_place_and_the_result_says_why() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for (errno, answer) in [(EPERM, "EPERM"), (ENOSYS, "ENOSYS")] {
         for words in ["-o8 -t2", "-o8 -w50", "-o8 -g8192"] {
             let program = place.short_run("-b4K").args(words).arg("a.dat");
             let run = or_skip!(run_without(program, &NO_IO_URING, errno));
             run.expect_status(0).expect_stdout(&["using Linux AIO", "NOTE: Linux AIO is used instead of io_uring:"]);
             run.expect_stdout(&[&format!("io_uring_setup returned {answer}"), "seccomp filter of a container"]);
-            assert!(Report::of(&run.stdout).total.sum.ios > 0, "{run}");
+            assert!(Report::parse(&run.stdout).total.sum.ios > 0, "{run}");
         }
         // One outstanding I/O needs neither.
         let run = or_skip!(run_without(place.short_run("-b4K -o1 -t2 a.dat"), &NO_IO_URING, errno));
@@ -88,7 +88,7 @@ fn without_io_uring_aio_takes_its_place_and_the_result_says_why() {
 #[test]
 fn a_ring_that_may_be_made_but_not_used_is_an_error() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let program = || place.diskspd("-d2 -W0 -b4K -o8 a.dat");
     let run = or_skip!(run_without(program(), &[Denied::always(io_uring::ENTER)], EPERM));
     run.expect_status(1).expect_stderr(&["io_uring failed: Operation not permitted (errno 1)"]);
@@ -100,12 +100,12 @@ fn a_ring_that_may_be_made_but_not_used_is_an_error() {
 #[test]
 fn buffers_that_cannot_be_registered_are_used_all_the_same() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for errno in [EINVAL, EPERM] {
         let program = place.short_run("-b4K -o8 -w30 a.dat");
         let run = or_skip!(run_without(program, &[registration(REGISTER_BUFFERS)], errno));
         run.expect_status(0).expect_stdout(&["using io_uring", "NOTE: I/O buffers are not registered with io_uring:"]);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert!(report.read.sum.ios > 0 && report.write.sum.ios > 0, "{run}");
     }
 }
@@ -149,14 +149,14 @@ fn rings_come_before_buffers_where_little_memory_may_be_locked() {
 #[test]
 fn a_kernel_that_takes_no_deadlines_with_a_wait_keeps_rates_and_ends_in_time() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // Kernels before 5.11 do not know it.
     let denied = Denied { call: io_uring::ENTER, only: Some(Argument { number: 3, mask: EXT_ARG, value: EXT_ARG }) };
     for words in ["-o4 -g400", "-o4 -u2 -g400", "-o4 -i1 -j10"] {
         let program = place.diskspd("-d2 -W0 -b4K").args(words).arg("a.dat");
         let run = or_skip!(run_without(program, &[denied], EINVAL));
         run.expect_status(0);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert!(report.seconds >= 1.99, "{run}");
         // 100 a second; or one burst each 10 ms at most.
         let (ios, most) = (report.total.sum.ios, 100.0 * report.seconds + 6.0);
@@ -170,14 +170,14 @@ fn a_kernel_that_takes_no_deadlines_with_a_wait_keeps_rates_and_ends_in_time() {
 #[test]
 fn the_limit_of_open_files_is_raised_or_named() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // The soft limit is only a default.
     let run = after(&place, "ulimit -S -n 64").args("-d1 -W0 -b4K -r -t40 -o2 a.dat").run();
     run.expect_status(0);
     // 16 threads with a target and a ring each, and the descriptors of the process itself.
     let run = after(&place, "ulimit -n 64").args("-d1 -W0 -b4K -r -t16 -o2 a.dat").run();
     run.expect_status(0);
-    assert!(Report::of(&run.stdout).total.rows.iter().all(|row| row.bytes % 4096 == 0), "{run}");
+    assert!(Report::parse(&run.stdout).total.rows.iter().all(|row| row.bytes % 4096 == 0), "{run}");
     let run = after(&place, "ulimit -n 64").args("-d1 -W0 -b4K -r -t17 -o2 a.dat").run();
     impossible(
         &run,
@@ -190,7 +190,7 @@ fn the_limit_of_open_files_is_raised_or_named() {
 #[test]
 fn a_small_stack_is_enough_for_every_command() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let profile = place.diskspd("-Rpxml -d1 -W0 -b4K a.dat").run().stdout;
     place.file("p.xml", profile.as_bytes());
     for words in [
@@ -212,7 +212,7 @@ fn a_small_stack_is_enough_for_every_command() {
 #[test]
 fn a_small_address_space_is_an_error() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let within = |kib: u64| after(&place, &format!("ulimit -v {kib}")).args("-d1 -W0 -b4K --plan a.dat").run();
     // The minimum that the kernel and the loader accept.
     let (mut too_little, mut enough) = (2048, 1 << 21);
@@ -233,11 +233,11 @@ fn a_small_address_space_is_an_error() {
 #[test]
 fn a_quarter_of_a_million_requests_run() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // All of them, and the I/Os that start when one of them has completed.
     let run = place.diskspd("-d60 -W0 -b512 -r -t64 -o4096 --max-ios=300000 a.dat").run();
     run.expect_status(0);
-    let report = Report::of(&run.stdout);
+    let report = Report::parse(&run.stdout);
     assert_eq!(report.total.rows.len(), 64);
     assert!(report.total.sum.ios > 0 && report.total.sum.bytes == report.total.sum.ios * 512, "{run}");
     // AIO has a limit for the whole machine, 65536 by default. It is not exhausted here, as other tests need requests.
@@ -263,18 +263,18 @@ fn more_memory_than_there_is_is_refused_with_its_kinds() {
 fn a_small_memory_cgroup_is_enough_for_the_main_job() {
     let place = workplace!();
     let group = or_skip!(Cgroup::of_memory(64 << 20));
-    place.made("a.dat", "-c128M");
+    place.create_file("a.dat", "-c128M");
     let small = or_skip!(Mounted::tmpfs(&place, "small", "16M"));
     let inside = || after(&place, &format!("echo $$ > {} || exit 99", group.door().display()));
     for words in ["-b64K -o8 -t2 -r", "-b4K -o32 -t4 -L -D -r -w30", "-b1M -o1 -Sm"] {
         let run = inside().args("-d60 -W0 --max-ios=500").args(words).arg("a.dat").run();
         run.expect_status(0);
-        assert!(Report::of(&run.stdout).total.sum.ios > 0, "{run}");
+        assert!(Report::parse(&run.stdout).total.sum.ios > 0, "{run}");
     }
     // Its pages also count towards the group.
     let run = inside().args("-d60 -W0 -c8M -b64K -w100 -o8 --max-ios=500").arg(small.path.join("b.dat")).run();
     run.expect_status(0);
-    assert!(Report::of(&run.stdout).write.sum.ios > 0, "{run}");
+    assert!(Report::parse(&run.stdout).write.sum.ios > 0, "{run}");
     // A file larger than the group can be made.
     inside().args("-d1 -W0 -c100M -b64K -r").arg("c.dat").run().expect_status(0);
     let run = inside().args("-d1 -W0 -b1M -o128 a.dat").run();
@@ -286,7 +286,7 @@ fn a_small_memory_cgroup_is_enough_for_the_main_job() {
 fn threads_that_cannot_be_started_are_an_error() {
     let place = workplace!();
     let group = or_skip!(Cgroup::of_threads(20));
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let inside = || after(&place, &format!("echo $$ > {} || exit 99", group.door().display()));
     inside().args("-d1 -W0 -b4K -r -t10 -o1 a.dat").run().expect_status(0);
     let run = inside().args("-d1 -W0 -b4K -r -t64 -o1 a.dat").run();
@@ -304,7 +304,7 @@ fn threads_that_cannot_be_started_are_an_error() {
     let enter = format!("echo $$ > {} || exit 99", group.door().display());
     let run = after(&place, &enter).args("-d1 -W0 -c2M -t1 -o1 new.dat").run();
     run.expect_status(0);
-    assert_eq!(Report::of(&run.stdout).total.rows.len(), 1);
+    assert_eq!(Report::parse(&run.stdout).total.rows.len(), 1);
 }
 
 // Shows faults: No /proc and no /sys
@@ -315,7 +315,7 @@ fn without_proc_and_sys_a_run_knows_less_and_says_so() {
         skip!("needs root");
     }
     let unshare = or_skip!(tool("unshare"));
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let script = "mount --make-rprivate / && umount -l /sys && umount -l /proc || exit 99; exec \"$0\" \"$@\"";
     let run = place.tool(&unshare).args("-m sh -c").arg(script).arg(place.program());
     let run = run.args("-d60 -W0 -b4K -o8 -t2 -r -w30 -L --max-ios=20000 a.dat").run();
@@ -323,7 +323,7 @@ fn without_proc_and_sys_a_run_knows_less_and_says_so() {
         skip!("/proc cannot be taken away here: {}", run.stderr.trim());
     }
     run.expect_status(0).expect_stdout(&["NOTE: CPU times are unknown: cannot read /proc/stat"]);
-    let report = Report::of(&run.stdout);
+    let report = Report::parse(&run.stdout);
     assert!(report.read.sum.ios > 0 && report.write.sum.ios > 0, "{run}");
 }
 
@@ -335,7 +335,7 @@ fn a_read_only_root_is_enough_for_the_main_job() {
         skip!("needs root");
     }
     let unshare = or_skip!(tool("unshare"));
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let script = "mount --make-rprivate / && mount -o remount,bind,ro / || exit 99; mkdir -p /dev/shm; \
                   mount -t tmpfs -o size=16M none scratch || exit 99; exec \"$0\" \"$@\"";
     fs::create_dir(place.path("scratch")).expect("a new folder");
@@ -345,10 +345,10 @@ fn a_read_only_root_is_enough_for_the_main_job() {
         skip!("the root cannot be made read-only here: {}", run.stderr.trim());
     }
     run.expect_status(0);
-    assert!(Report::of(&run.stdout).read.sum.ios > 0, "{run}");
+    assert!(Report::parse(&run.stdout).read.sum.ios > 0, "{run}");
     let run = inside().args("-d60 -W0 -c1M -b4K -o8 -w100 --max-ios=500 scratch/b.dat").run();
     run.expect_status(0);
-    assert!(Report::of(&run.stdout).write.sum.ios > 0, "{run}");
+    assert!(Report::parse(&run.stdout).write.sum.ios > 0, "{run}");
     let run = inside().args("-d1 -W0 -b4K -w100 a.dat").run();
     impossible(&run, &["a.dat", "read-only"]);
     let run = inside().args("-d1 -W0 -c1M -b4K new.dat").run();

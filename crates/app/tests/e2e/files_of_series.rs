@@ -70,9 +70,9 @@ fn what_stands_where_a_cycle_would_write_is_refused_before_the_first_load() {
         fs::create_dir(place.path("elsewhere")).expect("a new directory");
         let theirs = place.file("theirs", b"somebody's");
         obstacle(&place);
-        let before = Snapshot::of(&theirs);
+        let before = Snapshot::take(&theirs);
         cycles(&place, "a.dat").run().expect_status(3).expect_stderr(parts);
-        assert_eq!(Snapshot::of(&theirs), before, "{name}");
+        assert_eq!(Snapshot::take(&theirs), before, "{name}");
         assert_eq!(fs::read_dir(place.path("elsewhere")).expect("a directory").count(), 0, "{name}");
         assert!(!place.path("a.dat").exists() && !place.path("cut").exists(), "{name}: the load was begun");
     }
@@ -97,14 +97,14 @@ fn a_second_series_replaces_the_names_and_not_the_contents_of_the_first() {
     for name in ["load.txt", "verify.json"] {
         let path = place.path("journal/cycle-1").join(name);
         fs::hard_link(&path, place.path(name)).expect("free");
-        kept.push((path, Snapshot::of(place.path(name))));
+        kept.push((path, Snapshot::take(place.path(name))));
     }
     let title = b"Output of the load of cycle 1 (diskspd for Linux)\n";
     assert!(place.content("load.txt").starts_with(title));
     cycles(&place, "a.dat").run().expect_status(0);
     for (path, before) in kept {
         let name = path.file_name().expect("a name").to_str().expect("text");
-        assert_eq!(Snapshot::of(place.path(name)), before, "the file was written in place");
+        assert_eq!(Snapshot::take(place.path(name)), before, "the file was written in place");
         assert_ne!(inode(&path), inode(&place.path(name)), "{name}");
     }
     assert!(place.content("journal/cycle-1/load.txt").starts_with(title));
@@ -191,7 +191,7 @@ fn links_in_the_directory_of_a_series_are_not_followed() {
     let place = workplace!();
     fs::create_dir(place.path("d")).expect("a new directory");
     let theirs = place.file("theirs", b"somebody's");
-    let before = Snapshot::of(&theirs);
+    let before = Snapshot::take(&theirs);
     let series = "sweep --vary o=1,2 --dir d --replace-output -- -c64K -d60 -W0 -b4K --max-ios=20 a.dat";
     for name in ["d/sweep.json", "d/table.csv"] {
         symlink("../theirs", place.path(name)).expect("free");
@@ -203,6 +203,6 @@ fn links_in_the_directory_of_a_series_are_not_followed() {
     symlink("../theirs", place.path("d/point-0002.json")).expect("free");
     place.diskspd(series).run().expect_status(0);
     assert!(!place.path("nowhere").exists());
-    assert_eq!(Snapshot::of(&theirs), before);
+    assert_eq!(Snapshot::take(&theirs), before);
     assert!(["d/point-0003.json", "d/point-0004.json"].iter().all(|name| place.path(name).exists()));
 }

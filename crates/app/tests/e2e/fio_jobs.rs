@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-use testkit::{Asked, Call, Faulty, Service, or_skip, tool, workplace};
+use testkit::{IoRange, Call, Faulty, Service, or_skip, tool, workplace};
 
 const MIB: u64 = 1 << 20;
 
 /// The I/Os of a load as a file system saw them.
 #[derive(Debug, Default)]
-struct Seen {
+struct IoPattern {
     /// Percent of the I/Os by kind and size in bytes.
     kinds: BTreeMap<(bool, u64), f64>,
     /// Percent that begin at the end of one of the last 64.
@@ -21,9 +21,9 @@ struct Seen {
     ios: usize,
 }
 
-impl Seen {
-    fn of(calls: &[Call]) -> Self {
-        let ios: Vec<(bool, Asked)> = calls
+impl IoPattern {
+    fn from_calls(calls: &[Call]) -> Self {
+        let ios: Vec<(bool, IoRange)> = calls
             .iter()
             .filter_map(|call| match call {
                 Call::Read(asked) => Some((false, *asked)),
@@ -101,15 +101,15 @@ fn the_kernel_sees_of_a_job_of_fio_the_same_of_both_programs() {
         file_system.take_calls();
         let fio = place.tool(&program).args("--output=fio.txt t.fio").run();
         fio.expect_status(0);
-        let of_fio = Seen::of(&file_system.take_calls());
+        let of_fio = IoPattern::from_calls(&file_system.take_calls());
         let run = place.diskspd("run t.fio --overwrite").run();
         run.expect_status(0);
-        let ours = Seen::of(&file_system.take_calls());
+        let ours = IoPattern::from_calls(&file_system.take_calls());
         expect_alike(job, &of_fio, &ours);
     }
 }
 
-fn expect_alike(job: &str, fio: &Seen, ours: &Seen) {
+fn expect_alike(job: &str, fio: &IoPattern, ours: &IoPattern) {
     let shown = format!("{job}\nfio {fio:?}\nours {ours:?}");
     assert!(fio.kinds.keys().eq(ours.kinds.keys()), "{shown}");
     for (kind, percent) in &fio.kinds {
@@ -195,7 +195,7 @@ fn a_job_of_fio_runs_and_is_written_in_our_forms() {
 #[test]
 fn a_rate_that_a_job_demands_is_judged() {
     let place = workplace!();
-    place.made("f", "-c1M");
+    place.create_file("f", "-c1M");
     let job = "[t]\nfilename=f\nrw=randread\nruntime=1\ntime_based\nioengine=null\nrate_iops_min=";
     for (least, status) in [("10", 0), ("4000000000", 4)] {
         place.file("t.fio", format!("{job}{least}\n").as_bytes());

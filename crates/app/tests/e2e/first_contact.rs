@@ -5,7 +5,7 @@ use testkit::{Workplace, workplace};
 /// A file to read, and files of other tools.
 fn prepared() -> Workplace {
     let place = workplace!();
-    place.made("f", "-c1M");
+    place.create_file("f", "-c1M");
     place
         .file("job.fio", b"[global]\nioengine=libaio\ndirect=1\n[reads]\nrw=randread\nbs=4k\niodepth=16\nfilename=f\n");
     place.file("load.vdb", b"sd=sd1,lun=/dev/sdx,threads=8\nwd=w,sd=sd1,xfersize=4k,rdpct=70\nrd=r,wd=w,elapsed=60\n");

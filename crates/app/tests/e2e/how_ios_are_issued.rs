@@ -6,7 +6,7 @@ use testkit::{Finished, HugePages, Report, Running, Workplace, or_skip, tool, wo
 
 fn place() -> Workplace {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     place
 }
 
@@ -100,7 +100,7 @@ fn a_kernel_thread_that_submits_is_waited_for_at_the_end_and_with_a_rate() {
             let run = or_skip!(with_sqpoll(&place, words));
             run.expect_status(0);
             assert!(!run.stderr.contains("panicked") && !run.stderr.contains("ERROR"), "{words}: {run}");
-            ios = Report::of(&run.stdout).total.sum.ios;
+            ios = Report::parse(&run.stdout).total.sum.ios;
             if ios > 0 {
                 break;
             }
@@ -283,7 +283,7 @@ const PRIORITIES: &str = "
 #[test]
 fn requests_of_one_thread_carry_the_priorities_of_their_targets() {
     let place = place();
-    place.made("b.dat", "-c1M");
+    place.create_file("b.dat", "-c1M");
     place.file("priorities.xml", PRIORITIES.as_bytes());
     let words = "--max-ios=100 --engine aio -Xpriorities.xml";
     let text = or_skip!(place.system_calls("-y -s 4096 -e trace=io_submit,ioprio_set", words));
@@ -349,7 +349,7 @@ fn cache_lines_are_written_back_without_the_kernel_or_the_cpu_cannot() {
         assert!(flushes.len() <= 1 && flushes.iter().all(|call| call.contains("fsync(")), "{flushes:?}");
         // All 256 blocks of the file, through the mapping.
         assert!(place.content("a.dat").iter().all(|byte| *byte == 0), "{words}");
-        place.made("a.dat", "-c1M --recreate");
+        place.create_file("a.dat", "-c1M --recreate");
     }
 }
 

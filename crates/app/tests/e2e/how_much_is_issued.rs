@@ -6,7 +6,7 @@ const BLOCK_BYTES: u64 = 4096;
 
 fn place() -> Workplace {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     place
 }
 
@@ -15,7 +15,7 @@ fn reads(place: &Workplace, words: &str) -> Result<(u64, u64), String> {
     let ios = place.traced(&format!("-b4K -o1 {words} --text=r.txt a.dat"))?;
     assert!(ios.iter().all(|io| !io.write && io.length == BLOCK_BYTES && io.path == "a.dat"), "{words}: {ios:?}");
     let report = String::from_utf8(place.content("r.txt")).expect("a text");
-    Ok((ios.len() as u64, Report::of(&report).total.sum.ios))
+    Ok((ios.len() as u64, Report::parse(&report).total.sum.ios))
 }
 
 /// The reason why the last run had too little time, if it reports one.

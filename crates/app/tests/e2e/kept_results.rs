@@ -17,7 +17,7 @@ fn every_result_is_kept_by_date_and_label_and_found_again() {
     let place = workplace!();
     std::fs::create_dir(place.path("results")).expect("made");
     let program = |words: &str| place.diskspd(words).env(VARIABLE, "results");
-    place.made("f", "-c1M");
+    place.create_file("f", "-c1M");
     let run = program("-b4K -o1 -r -d1 -W0 -L --label volume=gp/3 --label n=1 f").run();
     run.expect_status(0).expect_stderr(&["result saved to 'results/", "Z-gp-3-1.json'"]);
     program("-b4K -o1 -r -d1 -W0 -L f").run().expect_status(0);

@@ -22,7 +22,7 @@ struct Sectors {
 }
 
 impl Sectors {
-    fn of(statistics: &Path) -> Self {
+    fn from_statistics(statistics: &Path) -> Self {
         let text = fs::read_to_string(statistics).expect("the device's statistics");
         let fields: Vec<u64> = text.split_whitespace().filter_map(|field| field.parse().ok()).collect();
         Self { read: fields[2], written: fields[6] }
@@ -48,14 +48,14 @@ struct Counted {
 
 impl Counted {
     /// A run of this many I/Os, if the device completes them in time.
-    fn of(place: &Workplace, load: &'static str, target: &Path) -> Result<Self, String> {
+    fn measure(place: &Workplace, load: &'static str, target: &Path) -> Result<Self, String> {
         let statistics = statistics(target.parent().expect("a folder"))?;
-        let before = Sectors::of(&statistics);
+        let before = Sectors::from_statistics(&statistics);
         let options = format!("-d12 --max-ios={IOS} -W0 -C0 -L -D -Su {load}");
         let run = place.diskspd(&options).arg(target).run_counted();
-        let after = Sectors::of(&statistics);
+        let after = Sectors::from_statistics(&statistics);
         run.expect_status(0);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         if report.total.sum.ios < IOS {
             return Err(format!("this device makes only {} I/Os in 12 s", report.total.sum.ios));
         }
@@ -66,7 +66,7 @@ impl Counted {
     /// Runs of all loads, without those that the device is too slow for.
     fn of_all_loads(place: &Workplace, target: &Path) -> impl Iterator<Item = Self> {
         LOADS.into_iter().filter_map(|load| {
-            Self::of(place, load, target).map_err(|reason| say_skipped(format_args!("{load}: {reason}"))).ok()
+            Self::measure(place, load, target).map_err(|reason| say_skipped(format_args!("{load}: {reason}"))).ok()
         })
     }
 
@@ -95,7 +95,7 @@ const LOADS: [&str; 5] =
 fn bytes_agree_with_the_account_of_the_process() {
     let place = workplace!();
     or_skip!(place.direct_io());
-    let target = place.made("a.dat", "-c256M");
+    let target = place.create_file("a.dat", "-c256M");
     // Once without counting, in both directions, so that the program's own pages are in memory: a
     // run that only writes reads nothing but them.
     place.diskspd("-d1 -W0 -Su -b4K -w50 -r -o8 -L -D").arg(&target).run().expect_status(0);
@@ -127,11 +127,11 @@ fn bytes_agree_with_the_statistics_of_a_device_that_nobody_else_uses() {
 #[test]
 fn figures_agree_with_each_other() {
     let place = workplace!();
-    place.made("a.dat", "-c16M");
+    place.create_file("a.dat", "-c16M");
     for words in ["-b4K -r -o8 -t2 -w30", "-b64K -o1 -t3 -si", "-b8K -F2 -O4 -r -w50 -L -D100"] {
         let run = place.diskspd("-d1 -W0").args(words).args("a.dat").run();
         run.expect_status(0);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         let block = if words.contains("-b64K") {
             65_536
         } else if words.contains("-b8K") {

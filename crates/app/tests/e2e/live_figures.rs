@@ -291,15 +291,15 @@ fn metrics_count_what_the_run_counts() {
     let (mut run, address) =
         serving(&place, "-c4M -b4K -r -w30 -o4 -g500i -d600 -W0 --live-interval=100 --metrics=0 --json r.json a.dat");
     assert!(address.starts_with("127.0.0.1:"), "{address}");
-    let of = |page: &str, family: &str, direction: &str| {
+    let counter = |page: &str, family: &str, direction: &str| {
         let name = format!("diskspd_{family}{{target=\"a.dat\",direction=\"{direction}\"}}");
         sample(page, &name).unwrap_or_else(|| panic!("no {name} in {page}"))
     };
     // The two are read one after the other during the run: a hundred I/Os are a fifth of a second. There was no
     // warm-up, so they are otherwise equal.
     let agree = |page: &str, direction: &str| {
-        let (ios, measured) = (of(page, "ios_total", direction), of(page, "io_latency_seconds_count", direction));
-        assert!((of(page, "transferred_bytes_total", direction) - ios * 4096.0).abs() < 0.5, "{page}");
+        let (ios, measured) = (counter(page, "ios_total", direction), counter(page, "io_latency_seconds_count", direction));
+        assert!((counter(page, "transferred_bytes_total", direction) - ios * 4096.0).abs() < 0.5, "{page}");
         (measured - ios).abs() <= 100.0 + ios / 100.0
     };
     let page = std::cell::RefCell::new(String::new());
@@ -312,7 +312,7 @@ fn metrics_count_what_the_run_counts() {
     run.finish().expect_status(0);
     let document: Value = place.json("r.json");
     let reads = count(&document["time_spans"][0]["measured"]["total"]["read"]["ios"]) as f64;
-    assert!(of(&page, "ios_total", "read") <= reads, "it was before the end");
+    assert!(counter(&page, "ios_total", "read") <= reads, "it was before the end");
     assert!(TcpStream::connect(&address).is_err(), "nobody listens any more");
 }
 
@@ -404,11 +404,11 @@ fn a_port_that_is_taken_is_told_before_anything_is_made() {
 /// System calls of the worker between its two readings of its scheduling statistics, which it takes at its begin and
 /// end.
 fn calls_while_working(trace: &str) -> Vec<&str> {
-    let look = |line: &&str| line.contains("openat(") && line.contains("schedstat");
-    let worker = trace.lines().find(look).and_then(|line| line.split(' ').next()).expect("a worker looks");
+    let is_look = |line: &&str| line.contains("openat(") && line.contains("schedstat");
+    let worker = trace.lines().find(is_look).and_then(|line| line.split(' ').next()).expect("a worker looks");
     let of_worker = trace.lines().filter_map(|line| line.strip_prefix(worker));
-    let begun = of_worker.skip_while(|line| !look(line)).skip(1);
-    let working = begun.take_while(|line| !look(line)).filter(|line| !line.contains(" resumed>"));
+    let begun = of_worker.skip_while(|line| !is_look(line)).skip(1);
+    let working = begun.take_while(|line| !is_look(line)).filter(|line| !line.contains(" resumed>"));
     // The rest of the first reading.
     working.skip_while(|line| !line.contains("close(")).skip(1).collect()
 }

@@ -50,13 +50,13 @@ fn refused(place: &Workplace, device: &Path, backing: &Path, content: &Path, par
     let ((), is_untouched) = unless_swapping(|| {
         // The data that the mount above left there is not from this run.
         flush(device);
-        let before = Snapshot::of(content).checksum;
+        let before = Snapshot::take(content).checksum;
         for options in [&[flag.as_str()][..], &[], &[&flag, "--overwrite"]] {
             let run = place.write_refused(options, device, view(backing, content), &["in use"]);
             run.expect_stderr(parts);
         }
         flush(device);
-        ((), Snapshot::of(content).checksum == before)
+        ((), Snapshot::take(content).checksum == before)
     });
     assert!(is_untouched, "it was changed although it was refused");
 }
@@ -66,7 +66,7 @@ fn written(place: &Workplace, device: &Path, backing: &Path, content: &Path) {
     // The same seed would write the same data again.
     static SEED: AtomicU32 = AtomicU32::new(1);
     let seed = format!("-z{}", SEED.fetch_add(1, Ordering::Relaxed));
-    let before = Snapshot::of(view(backing, content)).checksum;
+    let before = Snapshot::take(view(backing, content)).checksum;
     let begun = Instant::now();
     let flag = format!("--destroy={}", backing.display());
     let write = || place.write_to(&[&flag, "-Zr", &seed], device);
@@ -78,7 +78,7 @@ fn written(place: &Workplace, device: &Path, backing: &Path, content: &Path) {
     }
     run.expect_status(0);
     flush(device);
-    assert_ne!(Snapshot::of(view(backing, content)).checksum, before, "nothing was written");
+    assert_ne!(Snapshot::take(view(backing, content)).checksum, before, "nothing was written");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn over_and_under_a_partition() {
     let place = workplace!();
     let image = blank(&place, "disk.img");
     let disk = or_skip!(LoopDevice::over(&place, &image));
-    let made = or_skip!(Partition::of(&place, &disk));
+    let made = or_skip!(Partition::create(&place, &disk));
     let partition = made.path.clone();
     let upper = or_skip!(LoopDevice::over(&place, &partition));
     let above = format!("the backing device of {} ({}p1, one of its partitions)", upper.path.display(), disk.name());
@@ -317,11 +317,11 @@ fn what_the_report_goes_to_is_not_behind_a_target() {
     let place = workplace!();
     let image = blank(&place, "disk.img");
     let device = or_skip!(LoopDevice::over(&place, &image));
-    let before = Snapshot::of(&image).checksum;
+    let before = Snapshot::take(&image).checksum;
     let stdout = File::options().append(true).open(&image).expect("opens");
     let program = place.short_run("-b4K -w100").arg(format!("--destroy={}", image.display()));
     program.arg(&device.path).stdout(stdout).run().expect_status(3).expect_stderr(&["standard output"]);
-    assert_eq!(Snapshot::of(&image).checksum, before);
+    assert_eq!(Snapshot::take(&image).checksum, before);
 }
 
 // Shows data-safety: a block device through a loop device

@@ -11,7 +11,7 @@ const HARMFUL: [&str; 3] = ["-c128K", "-w50 -b4K", "-c128K -w100 -b4K"];
 fn a_file_of_ours_that_something_else_has_changed_is_somebodys() {
     let place = workplace!();
     or_skip!(place.attributes());
-    let path = place.made("grown.dat", "-c64K");
+    let path = place.create_file("grown.dat", "-c64K");
     let mut content = fs::read(&path).expect("our file");
     content.extend_from_slice(b"a line that somebody has added");
     fs::write(&path, content).expect("it can be written");
@@ -57,10 +57,10 @@ fn a_file_of_ours_is_somebodys_once_anything_else_has_written_to_it() {
             "python3 -c \"import mmap; f=open('t.dat','r+b'); m=mmap.mmap(f.fileno(),0); m[5:9]=b'data'; m.flush()\"",
         ),
     ] {
-        let path = place.made("t.dat", "-c64K --recreate");
-        let before = Snapshot::of(&path);
+        let path = place.create_file("t.dat", "-c64K --recreate");
+        let before = Snapshot::take(&path);
         shell(script);
-        if Snapshot::of(&path) == before {
+        if Snapshot::take(&path) == before {
             skip!("{name}: this tool is not here");
         }
         for words in HARMFUL.into_iter().chain(["-c64K", "-c64K -Zr", "-c64K --delete-after"]) {
@@ -76,7 +76,7 @@ fn a_file_of_ours_is_somebodys_once_anything_else_has_written_to_it() {
 fn a_copy_with_all_attributes_and_times_is_somebodys() {
     let place = workplace!();
     or_skip!(place.attributes());
-    let path = place.made("ours.dat", "-c64K");
+    let path = place.create_file("ours.dat", "-c64K");
     let shell = |script: &str| place.tool("sh").arg("-c").arg(script).run();
     let mut seen = 0;
     for (name, script) in [
@@ -148,7 +148,7 @@ fn a_file_that_is_used_in_a_layer_of_its_overlay_is_never_touched() {
 fn a_file_whose_run_was_killed_is_refused_with_the_reason() {
     let place = workplace!();
     or_skip!(place.attributes());
-    let path = place.made("killed.dat", "-c64K");
+    let path = place.create_file("killed.dat", "-c64K");
     let mut run = place.diskspd("-d600 -W0 -v -w100 -b4K killed.dat").start();
     run.wait_for_stderr("starting measurements");
     run.kill_hard();
@@ -238,7 +238,7 @@ fn leftovers_of_a_killed_creation_are_removed_by_the_next() {
 fn each_way_in_which_a_run_ends_closes_its_files() {
     let place = workplace!();
     or_skip!(place.attributes());
-    let path = place.made("t.dat", "-c1M");
+    let path = place.create_file("t.dat", "-c1M");
     let is_closed = || place.mark(&path).is_some_and(|mark| mark.contains("state=closed"));
     assert!(is_closed());
     place.short_run("-w100 -b4K t.dat").run().expect_status(0);
@@ -263,7 +263,7 @@ fn each_way_in_which_a_run_ends_closes_its_files() {
 fn a_file_that_somebody_has_open_for_writing_at_the_end_stays_open() {
     let place = workplace!();
     or_skip!(place.attributes());
-    let path = place.made("t.dat", "-c1M");
+    let path = place.create_file("t.dat", "-c1M");
     for words in ["-w100 -b4K", "-w0 -b4K -c2M --overwrite"] {
         let mut run = place.diskspd("-d600 -W0 -v").args(words).arg(&path).start();
         run.wait_for_stderr("starting measurements");
@@ -297,11 +297,11 @@ fn delete_after_deletes_only_what_it_made_and_nobody_changed() {
     let place = workplace!();
     or_skip!(place.attributes());
     // A pure read run over a copy, or over a file filled by another program.
-    let path = place.made("ours.dat", "-c64K -Z");
+    let path = place.create_file("ours.dat", "-c64K -Z");
     fs::write(&path, vec![0; 65_536]).expect("zeros");
     place.refused("-c64K -Z --delete-after", &path, &["may hold data"]);
     // Another program writes to it while the run reads it.
-    let path = place.made("read.dat", "-c64K");
+    let path = place.create_file("read.dat", "-c64K");
     let mut run = place.diskspd("-d600 -W0 -v -b4K -c64K --delete-after read.dat").start();
     run.wait_for_stderr("starting measurements");
     fs::write(&path, b"somebody's data").expect("written");
@@ -336,33 +336,33 @@ fn what_happens_to_a_file_while_the_run_waits_is_seen() {
         run.finish()
     };
     // Written to.
-    let path = place.made("a.dat", "-c64K");
+    let path = place.create_file("a.dat", "-c64K");
     let (run, event) = waiting("a.dat");
     fs::write(&path, vec![b'x'; 65_536]).expect("written");
-    let before = Snapshot::of(&path);
+    let before = Snapshot::take(&path);
     go(run, &event).expect_status(1).expect_stderr(&["a.dat", "was changed by another process", "not touched"]);
-    assert_eq!(Snapshot::of(&path), before);
+    assert_eq!(Snapshot::take(&path), before);
     place.refused("-w100 -b4K", &path, &["may hold data"]);
     // Opened.
-    let path = place.made("b.dat", "-c64K");
-    let before = Snapshot::of(&path);
+    let path = place.create_file("b.dat", "-c64K");
+    let before = Snapshot::take(&path);
     let (run, event) = waiting("b.dat");
     let holder = Holder::open(&place, &path);
     let process = format!("process {}", holder.id());
     go(run, &event).expect_status(1).expect_stderr(&["b.dat", "by the time the start event arrived", &process]);
-    assert_eq!(Snapshot::of(&path).checksum, before.checksum);
+    assert_eq!(Snapshot::take(&path).checksum, before.checksum);
     drop(holder);
     // Replaced.
-    place.made("c.dat", "-c64K");
+    place.create_file("c.dat", "-c64K");
     let (run, event) = waiting("c.dat");
     fs::rename(place.path("c.dat"), place.path("kept.dat")).expect("renamed");
-    let kept = Snapshot::of(place.path("kept.dat"));
+    let kept = Snapshot::take(place.path("kept.dat"));
     let theirs = place.somebodys("theirs");
     fs::rename(theirs, place.path("c.dat")).expect("renamed");
     go(run, &event).expect_status(1).expect_stderr(&["c.dat", "no longer the file that was checked"]);
-    assert_eq!(Snapshot::of(place.path("kept.dat")).checksum, kept.checksum);
+    assert_eq!(Snapshot::take(place.path("kept.dat")).checksum, kept.checksum);
     // Written to after the run had recreated it in place.
-    let path = place.made("e.dat", "-c64K");
+    let path = place.create_file("e.dat", "-c64K");
     let event = format!("waits-{}-anew", std::process::id());
     let mut run =
         place.diskspd("-d1 -W0 -v -w100 -b4K --recreate -c128K").arg(format!("-yr{event}")).arg("e.dat").start();
@@ -374,7 +374,7 @@ fn what_happens_to_a_file_while_the_run_waits_is_seen() {
     assert!(fs::read(&path).expect("theirs") == vec![b'x'; 128 << 10]);
     place.refused("-w100 -b4K", &path, &["may hold data"]);
     // Unlinked: it can no longer be found.
-    let path = place.made("d.dat", "-c64K");
+    let path = place.create_file("d.dat", "-c64K");
     let (run, event) = waiting("d.dat");
     fs::remove_file(&path).expect("removed");
     go(run, &event).expect_status(0);

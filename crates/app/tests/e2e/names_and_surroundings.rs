@@ -115,7 +115,7 @@ fn numbers_are_the_same_in_every_locale() {
         run.expect_status(0);
         assert_eq!((run.stdout, run.stderr), (plain.stdout.clone(), plain.stderr.clone()), "{locale}");
     }
-    place.made("a.dat", "-c64K");
+    place.create_file("a.dat", "-c64K");
     let run = place.short_run("-b4K -L a.dat").env("LC_ALL", "de_DE.UTF-8").run();
     run.expect_status(0);
     let total = run.stdout.lines().find(|line| line.starts_with("total:")).expect("a total");
@@ -147,7 +147,7 @@ fn at_a_terminal(place: &Workplace, script: &OsStr, name: &str, value: &str) -> 
 #[test]
 fn a_terminal_that_wants_no_colours_gets_none() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let script = or_skip!(tool("script"));
     for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
         let shown = or_skip!(at_a_terminal(&place, script.as_os_str(), name, value));
@@ -166,7 +166,7 @@ fn a_terminal_that_wants_no_colours_gets_none() {
 #[test]
 fn without_the_kernels_account_of_the_process_a_run_goes_on() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     if !testkit::is_root() {
         skip!("mount namespaces need root");
     }

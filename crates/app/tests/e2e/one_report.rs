@@ -105,17 +105,17 @@ fn runs_say_on_their_pages_and_in_json_the_same() {
     preset.expect_status(0);
     for name in ["run.json", "preset.json"] {
         let result: Value = place.json(name);
-        let told = |key: &str| result["brief"][key].as_str().unwrap_or_else(|| panic!("{key}: {result}")).to_owned();
+        let brief_text = |key: &str| result["brief"][key].as_str().unwrap_or_else(|| panic!("{key}: {result}")).to_owned();
         let page = of_page(&page(&place, name));
-        let next = [told("next"), told("command")].join(" ");
+        let next = [brief_text("next"), brief_text("command")].join(" ");
         let in_json = Brief::from([
-            ("Measured", told("measured")),
-            ("On", told("on")),
-            ("Trust", told("trust")),
+            ("Measured", brief_text("measured")),
+            ("On", brief_text("on")),
+            ("Trust", brief_text("trust")),
             ("Next", next.trim_end().to_owned()),
         ]);
         assert_eq!(page, in_json, "{name}");
-        assert!(told("answer").contains(": ") || name == "preset.json", "{result}");
+        assert!(brief_text("answer").contains(": ") || name == "preset.json", "{result}");
     }
     // It is written, never read back.
     let text = String::from_utf8(place.content("run.json")).expect("text");

@@ -80,7 +80,7 @@ fn the_report_tells_how_many_ios_were_outstanding() {
         }
         let mean = summary["total"]["outstanding"].as_f64().expect("a mean");
         // On the line of a closed loop, in the last column of an open one.
-        let told = |text: &str, tolerance: f64| {
+        let check_outstanding = |text: &str, tolerance: f64| {
             let loop_line = text
                 .lines()
                 .position(|line| line.starts_with("closed loop, depth ") || line.starts_with("open loop, "));
@@ -90,10 +90,10 @@ fn the_report_tells_how_many_ios_were_outstanding() {
             });
             found.is_some_and(|found| (found - mean).abs() <= 0.005 + mean * tolerance)
         };
-        assert!(told(&run.stdout, 0.0), "{mean}: {}", run.stdout);
+        assert!(check_outstanding(&run.stdout, 0.0), "{mean}: {}", run.stdout);
         let again = place.diskspd("report r.xml").run();
         // XML has microseconds.
-        assert!(told(&again.stdout, 0.1), "{mean}: {again}");
+        assert!(check_outstanding(&again.stdout, 0.1), "{mean}: {again}");
     }
 }
 

@@ -13,14 +13,14 @@ const BLOCK: u64 = 4096;
 /// I/Os and bytes that a run counted.
 fn counted(span_result: &Value, operation: &str) -> (u64, u64) {
     let measured = &span_result["measured"];
-    let of = |figures: &Value| {
+    let ios_and_bytes = |figures: &Value| {
         (figures["ios"].as_u64().expect("a number"), figures["bytes"].as_u64().expect("a number of bytes"))
     };
     match operation {
-        "read" | "write" => of(&measured["total"][operation]),
+        "read" | "write" => ios_and_bytes(&measured["total"][operation]),
         _ => {
             let list = measured["operations"].as_array().expect("a list");
-            list.iter().find(|one| one["operation"] == operation).map_or((0, 0), |one| of(&one["figures"]))
+            list.iter().find(|one| one["operation"] == operation).map_or((0, 0), |one| ios_and_bytes(&one["figures"]))
         }
     }
 }
@@ -54,7 +54,7 @@ const ZERO: &str = "FALLOC_FL_KEEP_SIZE|FALLOC_FL_ZERO_RANGE";
 
 /// The file system here may not support holes, or the temporary directory be on tmpfs, which cannot zero.
 fn can(place: &Workplace, words: &str) -> Result<(), String> {
-    place.made("probe.dat", "-c64K");
+    place.create_file("probe.dat", "-c64K");
     let run = place.diskspd("-d60 -W0 -b4K -o1 --max-ios=1").args(words).arg("probe.dat").run();
     if run.code() == Some(0) { Ok(()) } else { Err(format!("{words} cannot be done here: {}", run.stderr.trim())) }
 }
@@ -65,7 +65,7 @@ fn can(place: &Workplace, words: &str) -> Result<(), String> {
 fn the_kernel_is_asked_for_what_the_results_count() {
     let place = workplace!();
     or_skip!(can(&place, "--discard=50 --write-zeroes=50"));
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let words = "-d600 -W0 -b4K -o1 -r -w50 --discard=20 --write-zeroes=30 --max-ios=2000 --json r.json a.dat";
     let text = or_skip!(place.system_calls("-y -e trace=fallocate,pread64,pwrite64", words));
     let span_result = place.span_result("r.json");
@@ -75,9 +75,9 @@ fn the_kernel_is_asked_for_what_the_results_count() {
         calls.iter().all(|call| call.length == BLOCK && call.offset % BLOCK == 0 && call.offset < MIB),
         "{calls:?}"
     );
-    let of = |what: &str| calls.iter().filter(|call| call.what == what).count() as u64;
+    let count_calls = |what: &str| calls.iter().filter(|call| call.what == what).count() as u64;
     let lines = |name: &str| text.lines().filter(|line| line.contains(name) && line.contains("/a.dat>")).count() as u64;
-    let seen = [lines(" pread64("), lines(" pwrite64("), of(PUNCH), of(ZERO)];
+    let seen = [lines(" pread64("), lines(" pwrite64("), count_calls(PUNCH), count_calls(ZERO)];
     let told = ["read", "write", "discard", "write_zeroes"].map(|operation| counted(&span_result, operation));
     assert_eq!(seen.map(|ios| (ios, ios * BLOCK)), told);
     assert_eq!(seen.iter().sum::<u64>(), 2000);
@@ -93,7 +93,7 @@ fn discards_leave_holes_and_write_zeroes_do_not_with_every_engine() {
     let place = workplace!();
     or_skip!(can(&place, "--discard=50 --write-zeroes=50"));
     for engine in ["--engine=sync -o1", "--engine=io_uring -o4", "--engine=io_uring -o1 -u"] {
-        let path = place.made("a.dat", "-c1M --recreate");
+        let path = place.create_file("a.dat", "-c1M --recreate");
         let before = fs::metadata(&path).expect("the file").blocks();
         assert!(before * 512 >= MIB, "a created file is allocated");
         for (option, operation) in [("--write-zeroes=100", "write_zeroes"), ("--discard=100", "discard")] {
@@ -113,7 +113,7 @@ fn discards_leave_holes_and_write_zeroes_do_not_with_every_engine() {
 fn only_the_ranges_that_were_counted_change() {
     let place = workplace!();
     or_skip!(can(&place, "--discard=100"));
-    let path = place.made("a.dat", "-c1M");
+    let path = place.create_file("a.dat", "-c1M");
     place
         .diskspd("-d600 -W0 -b4K -B64K:64K -s -o1 --discard=100 --max-ios=4 --json r.json a.dat")
         .run()
@@ -126,7 +126,7 @@ fn only_the_ranges_that_were_counted_change() {
         assert_eq!(*byte, expected, "at {at}");
     }
     // Discarded ranges no longer have the content that the mark names: -c recreates the file.
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     assert!(fs::read(&path).expect("the file").iter().enumerate().all(|(at, byte)| *byte == ramp(at)));
 }
 
@@ -146,15 +146,15 @@ fn other_peoples_files_need_the_permission_of_writes() {
     let profile = place.diskspd("-d1 -W0 -Rpxml -b4K --discard=10 *1").run();
     profile.expect_status(0).expect_stdout(&["<Linux>", "<Discard>10</Discard>"]);
     fs::write(place.path("p.xml"), &profile.stdout).expect("a small file");
-    let before = Snapshot::of(&path);
+    let before = Snapshot::take(&path);
     place.diskspd("-Xp.xml").arg(&path).run().expect_status(3).expect_stderr(&["--overwrite"]);
-    assert_eq!(Snapshot::of(&path), before);
+    assert_eq!(Snapshot::take(&path), before);
 }
 
 #[test]
 fn what_cannot_be_is_refused_and_touches_nothing() {
     let place = workplace!();
-    let path = place.made("a.dat", "-c64K");
+    let path = place.create_file("a.dat", "-c64K");
     for (words, parts) in [
         ("--discard=60 --write-zeroes=50", &["--discard=60", "--write-zeroes=50", "110%", "at most 100%"][..]),
         ("--discard=101", &["--discard", "101", "0 to 100"]),
@@ -166,10 +166,10 @@ fn what_cannot_be_is_refused_and_touches_nothing() {
         ("-w50 --fsync-every=8 --fdatasync-every=8", &["--fdatasync-every", "--fsync-every", "one of them"]),
         ("-w0 --fsync-every=8", &["--fsync-every needs writes"]),
     ] {
-        let before = Snapshot::of(&path);
+        let before = Snapshot::take(&path);
         let run = place.short_run("-b4K").args(words).arg(&path).run();
         run.expect_status(3).expect_stderr(parts);
-        assert_eq!((Snapshot::of(&path), &*run.stdout), (before, ""), "{words}");
+        assert_eq!((Snapshot::take(&path), &*run.stdout), (before, ""), "{words}");
     }
 }
 
@@ -188,7 +188,7 @@ fn a_file_system_that_cannot_zero_is_named() {
 #[test]
 fn fsync_is_called_after_every_n_writes() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let words = "-d600 -W0 -b4K -o1 -w100 -L --fsync-every=8 --max-ios=64 --json r.json --text r.txt a.dat";
     let text = or_skip!(place.system_calls("-y -e trace=fsync,fdatasync", words));
     let of_target = text.lines().filter(|line| line.contains(" fsync(") && line.contains("/a.dat>"));
@@ -214,7 +214,7 @@ fn fsync_is_called_after_every_n_writes() {
 fn reports_have_a_table_of_what_transfers_no_data() {
     let place = workplace!();
     or_skip!(can(&place, "--discard=100"));
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let words = "-d600 -W0 -b4K -o1 -r -L --discard=50 --max-ios=100 --json r.json --csv r.csv --text r.txt a.dat";
     place.diskspd(words).run().expect_status(0);
     let span_result = place.span_result("r.json");

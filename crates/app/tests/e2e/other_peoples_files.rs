@@ -19,9 +19,9 @@ fn always_refused(place: &Workplace, path: &Path, parts: &[&str]) {
         place.refused(&format!("--overwrite {words}"), path, parts);
     }
     let (run, is_untouched) = unless_swapping(|| {
-        let before = Snapshot::of(path);
+        let before = Snapshot::take(path);
         let program = place.short_run("-w100 -b4K").env("DISKSPD_OVERWRITE", "1");
-        (program.arg(path).run(), Snapshot::of(path) == before)
+        (program.arg(path).run(), Snapshot::take(path) == before)
     });
     run.expect_status(3).expect_stderr(parts);
     assert!(is_untouched, "it was changed although it was refused");
@@ -36,9 +36,9 @@ fn a_file_that_we_did_not_make_is_refused_with_the_reason_and_the_flag() {
         place.refused(words, &path, &["may hold data that diskspd did not write", "--overwrite"]);
     }
     // Only the exact value counts, so that DISKSPD_OVERWRITE=0 does not allow what it denies.
-    let before = Snapshot::of(&path);
+    let before = Snapshot::take(&path);
     place.short_run("-w100").env("DISKSPD_OVERWRITE", "0").arg(&path).run().expect_status(3);
-    assert_eq!(Snapshot::of(&path), before);
+    assert_eq!(Snapshot::take(&path), before);
 }
 
 // Shows switches: --overwrite
@@ -47,9 +47,9 @@ fn overwrite_allows_it_by_flag_and_by_environment() {
     let place = workplace!();
     for words in HARMFUL {
         let path = place.somebodys("theirs.dat");
-        let before = Snapshot::of(&path);
+        let before = Snapshot::take(&path);
         place.short_run("--overwrite -Z").args(words).arg(&path).run().expect_status(0);
-        assert_ne!(Snapshot::of(&path).checksum, before.checksum, "--overwrite {words} wrote nothing");
+        assert_ne!(Snapshot::take(&path).checksum, before.checksum, "--overwrite {words} wrote nothing");
     }
     let path = place.somebodys("theirs.dat");
     let run = place.short_run("-w100 -b4K -v").env("DISKSPD_OVERWRITE", "1").arg(&path).run();
@@ -61,7 +61,7 @@ fn overwrite_allows_it_by_flag_and_by_environment() {
 #[test]
 fn our_own_files_are_written_and_replaced_without_being_asked() {
     let place = workplace!();
-    let path = place.made("ours.dat", "-c64K");
+    let path = place.create_file("ours.dat", "-c64K");
     for words in ["-w100 -b4K -Zr", "-c128K", "-c64K -Z", "-c64K -w50 -b4K --recreate"] {
         place.allowed(words, &path);
     }
@@ -75,7 +75,7 @@ fn our_own_files_are_written_and_replaced_without_being_asked() {
 #[test]
 fn a_file_that_another_process_has_open_is_never_touched() {
     let place = workplace!();
-    let ours = place.made("ours.dat", "-c64K");
+    let ours = place.create_file("ours.dat", "-c64K");
     let theirs = place.somebodys("theirs.dat");
     for path in [ours, theirs] {
         let holder = Holder::open(&place, &path);
@@ -89,7 +89,7 @@ fn a_file_that_another_process_has_open_is_never_touched() {
 #[test]
 fn a_file_that_is_open_under_another_name_is_never_touched() {
     let place = workplace!();
-    let path = place.made("ours.dat", "-c64K");
+    let path = place.create_file("ours.dat", "-c64K");
     let other_name = place.path("hard link.dat");
     fs::hard_link(&path, &other_name).expect("hard links work");
     let holder = Holder::open(&place, &other_name);
@@ -99,7 +99,7 @@ fn a_file_that_is_open_under_another_name_is_never_touched() {
 #[test]
 fn a_file_that_another_process_has_mapped_is_never_touched() {
     let place = workplace!();
-    let path = place.made("ours.dat", "-c64K");
+    let path = place.create_file("ours.dat", "-c64K");
     let holder = or_skip!(Holder::mapped(&place, &path));
     always_refused(&place, &path, &["in use", &format!("process {}", holder.id()), "mapped"]);
 }
@@ -118,12 +118,12 @@ fn a_program_that_runs_is_never_touched() {
 #[test]
 fn the_file_that_the_report_goes_to_is_never_touched() {
     let place = workplace!();
-    let path = place.made("ours.dat", "-c64K");
-    let before = Snapshot::of(&path);
+    let path = place.create_file("ours.dat", "-c64K");
+    let before = Snapshot::take(&path);
     let stdout = fs::OpenOptions::new().append(true).open(&path).expect("our file");
     let run = place.short_run("-w100 -b4K --overwrite ours.dat").stdout(stdout).run();
     run.expect_status(3).expect_stderr(&["ours.dat", "standard output"]);
-    assert_eq!(Snapshot::of(&path), before);
+    assert_eq!(Snapshot::take(&path), before);
 }
 
 /// The report used to be appended to a target that was only read.
@@ -131,12 +131,12 @@ fn the_file_that_the_report_goes_to_is_never_touched() {
 fn the_report_does_not_go_into_a_file_that_is_only_read() {
     let place = workplace!();
     let path = place.somebodys("theirs.dat");
-    let before = Snapshot::of(&path);
+    let before = Snapshot::take(&path);
     for words in ["-d60 -W0 -b4K --max-ios=9", "sweep --dir d --vary o=1,2 -- -d60 -W0 -b4K --max-ios=9"] {
         let stdout = fs::OpenOptions::new().append(true).open(&path).expect("our file");
         let run = place.diskspd(words).arg("theirs.dat").stdout(stdout).run();
         run.expect_status(3).expect_stderr(&["standard output is 'theirs.dat', a target of this run"]);
-        assert_eq!(Snapshot::of(&path), before, "{words}");
+        assert_eq!(Snapshot::take(&path), before, "{words}");
         assert!(!place.path("d").exists());
     }
 }
@@ -144,7 +144,7 @@ fn the_report_does_not_go_into_a_file_that_is_only_read() {
 #[test]
 fn a_file_under_a_loop_device_is_never_touched() {
     let place = workplace!();
-    let path = place.made("ours.dat", "-c1M");
+    let path = place.create_file("ours.dat", "-c1M");
     let device = or_skip!(LoopDevice::over(&place, &path));
     always_refused(&place, &path, &["in use", &format!("loop device {}", device.path.display())]);
 }
@@ -152,7 +152,7 @@ fn a_file_under_a_loop_device_is_never_touched() {
 #[test]
 fn an_active_swap_file_is_never_touched() {
     let place = workplace!();
-    let path = place.made("ours.dat", "-c1M");
+    let path = place.create_file("ours.dat", "-c1M");
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("our file");
     let _swap = or_skip!(Swap::on(&place, &path));
     always_refused(&place, &path, &["in use", "active swap"]);
@@ -164,7 +164,7 @@ fn a_file_that_is_open_in_another_mount_namespace_is_never_touched() {
     if !is_root() {
         skip!("needs root");
     }
-    let path = place.made("ours.dat", "-c64K");
+    let path = place.create_file("ours.dat", "-c64K");
     let probe = place.tool("unshare").args("--mount true").run();
     if probe.code() != Some(0) {
         skip!("no new mount namespace here: {}", probe.stderr.trim());
@@ -179,17 +179,17 @@ fn a_file_is_in_use_even_if_the_user_cannot_be_seen() {
     if !is_root() {
         skip!("needs root");
     }
-    let path = place.made("ours.dat", "-c64K");
+    let path = place.create_file("ours.dat", "-c64K");
     let alone = "--pid --fork --mount-proc";
     let probe = place.tool("unshare").args(alone).args("true").run();
     if probe.code() != Some(0) {
         skip!("no new process namespace here: {}", probe.stderr.trim());
     }
     let _holder = Holder::open(&place, &path);
-    let before = Snapshot::of(&path);
+    let before = Snapshot::take(&path);
     let run = place.tool("unshare").args(alone).arg(place.program()).args("-d1 -W0 -w100 -b4K ours.dat").run();
     run.expect_status(3).expect_stderr(&["ours.dat", "in use", "not visible from here"]);
-    assert_eq!(Snapshot::of(&path), before);
+    assert_eq!(Snapshot::take(&path), before);
 }
 
 #[test]
@@ -249,16 +249,16 @@ fn what_is_no_storage_is_not_created_on() {
 #[test]
 fn a_read_test_never_changes_a_byte() {
     let place = workplace!();
-    let targets = [place.somebodys("theirs.dat"), place.made("ours.dat", "-c64K")];
+    let targets = [place.somebodys("theirs.dat"), place.create_file("ours.dat", "-c64K")];
     for path in targets {
-        let before = Snapshot::of(&path);
+        let before = Snapshot::take(&path);
         for words in ["-r -b4K -o8 -t2", "-w0 -o1 -b4K", "-Sw -b4K", "-si -t2 -b4K -Z -L -D"] {
             place.diskspd("-d600 -W0 --max-ios=2000").args(words).arg(&path).run().expect_status(0);
-            assert_eq!(Snapshot::of(&path), before, "{words} changed the file");
+            assert_eq!(Snapshot::take(&path), before, "{words} changed the file");
         }
         if place.direct_io().is_ok() {
             place.diskspd("-d600 -W0 --max-ios=200 -Sh -r -b4K -o4").arg(&path).run().expect_status(0);
-            assert_eq!(Snapshot::of(&path), before, "-Sh changed the file");
+            assert_eq!(Snapshot::take(&path), before, "-Sh changed the file");
         }
     }
 }
@@ -267,19 +267,19 @@ fn a_read_test_never_changes_a_byte() {
 fn if_the_last_target_is_refused_nothing_happens_to_the_first() {
     let place = workplace!();
     let theirs = place.somebodys("theirs.dat");
-    let ours = place.made("ours.dat", "-c64K");
-    let before = (Snapshot::of(&theirs), Snapshot::of(&ours));
+    let ours = place.create_file("ours.dat", "-c64K");
+    let before = (Snapshot::take(&theirs), Snapshot::take(&ours));
     let folder = fs::read_dir(place.folder()).expect("our folder").count();
     for words in ["-c128K", "-c128K -w100", "-c64K --recreate", "-w100 -b4K"] {
         let run = place.short_run("").args(words).args("ours.dat new.dat deep/new.dat theirs.dat").run();
         assert_ne!(run.code(), Some(0), "{run}");
         run.expect_stderr(&["theirs.dat"]);
-        assert_eq!((Snapshot::of(&theirs), Snapshot::of(&ours)), before, "{words}");
+        assert_eq!((Snapshot::take(&theirs), Snapshot::take(&ours)), before, "{words}");
     }
     // Without a missing directory, only the foreign file prevents the run.
     let run = place.short_run("-c128K ours.dat new.dat theirs.dat").run();
     run.expect_status(3).expect_stderr(&["theirs.dat"]);
-    assert_eq!((Snapshot::of(&theirs), Snapshot::of(&ours)), before);
+    assert_eq!((Snapshot::take(&theirs), Snapshot::take(&ours)), before);
     assert!(!place.path("new.dat").exists() && !place.path("deep").exists());
     assert_eq!(fs::read_dir(place.folder()).expect("our folder").count(), folder, "something was left behind");
 }
@@ -287,10 +287,10 @@ fn if_the_last_target_is_refused_nothing_happens_to_the_first() {
 #[test]
 fn block_devices_are_read_and_never_written() {
     let place = workplace!();
-    let path = place.made("image.dat", "-c8M");
+    let path = place.create_file("image.dat", "-c8M");
     let device = or_skip!(LoopDevice::over(&place, &path));
     let name = device.path.display().to_string();
-    let before = Snapshot::of(&path).checksum;
+    let before = Snapshot::take(&path).checksum;
     for words in ["-o1 -b4K", "-o8 -r -b64K -L", "-o1 -b4K -c1M"] {
         let run = place.short_run("").args(words).arg(&device.path).run();
         run.expect_status(0).expect_stdout(&[&format!("path: '{name}'"), &format!("{name} (8MiB)")]);
@@ -299,7 +299,7 @@ fn block_devices_are_read_and_never_written() {
         let run = place.short_run("").args(words).arg(&device.path).run();
         run.expect_status(3).expect_stderr(&[&name, "block device"]);
     }
-    assert_eq!(Snapshot::of(&path).checksum, before);
+    assert_eq!(Snapshot::take(&path).checksum, before);
 }
 
 #[test]
@@ -339,8 +339,8 @@ fn names_of_windows_are_refused_before_anything_is_made() {
 fn another_users_file_is_as_safe() {
     let place = workplace!();
     let words = or_skip!(nobody_can_run(&place));
-    let path = place.made("ours.dat", "-c64K");
-    let before = Snapshot::of(&path);
+    let path = place.create_file("ours.dat", "-c64K");
+    let before = Snapshot::take(&path);
     let (program, rest) = words.split_once(' ').expect("a program and its words");
     let as_nobody = |line: &str| place.tool(program).args(rest).arg(place.program()).args(line).run();
     // Not writable: the run is impossible, which is not an error of the command line.
@@ -350,7 +350,7 @@ fn another_users_file_is_as_safe() {
     assert_eq!(refused.stdout, "", "{refused}");
     as_nobody("check -c64K new.dat").expect_status(4).expect_stdout(&["may not create files"]);
     as_nobody("-d1 -W0 -b4K ours.dat").expect_status(0);
-    assert_eq!(Snapshot::of(&path), before);
+    assert_eq!(Snapshot::take(&path), before);
     assert!(!place.path("new.dat").exists());
     // Writable by all, but only the owner may query the kernel for other users of the file: this is reported.
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).expect("our file");
@@ -358,9 +358,9 @@ fn another_users_file_is_as_safe() {
     run.expect_status(0);
     assert!(format!("{}{}", run.stdout, run.stderr).contains("/proc"), "how it was found out is not said\n{run}");
     let _holder = Holder::open(&place, &path);
-    let before = Snapshot::of(&path);
+    let before = Snapshot::take(&path);
     let run = as_nobody("-d1 -W0 -w100 -b4K ours.dat");
-    assert!(Snapshot::of(&path) == before || run.code() == Some(0), "refused and touched\n{run}");
+    assert!(Snapshot::take(&path) == before || run.code() == Some(0), "refused and touched\n{run}");
 }
 
 // Shows data-safety: an existing file, written to

@@ -69,11 +69,11 @@ fn expect_written(place: &Workplace, output: (&str, &str, &str), option: &str) {
 /// Checks that the run is refused, and that the file is unchanged.
 fn expect_refused(place: &Workplace, output: (&str, &str, &str), option: &str, parts: &[&str]) {
     let path = place.path(output.0);
-    let before = Snapshot::of(&path);
+    let before = Snapshot::take(&path);
     let run = written(place, output, option);
     run.expect_status(3).expect_stderr(&["ERROR: ", output.0]).expect_stderr(parts);
     assert_eq!(run.stdout, "", "{run}");
-    assert_eq!(Snapshot::of(&path), before, "{run}");
+    assert_eq!(Snapshot::take(&path), before, "{run}");
 }
 
 fn entries(place: &Workplace) -> usize {
@@ -110,9 +110,9 @@ fn overwrite_does_not_concern_outputs_and_replace_output_does() {
         assert_eq!(fs::metadata(&path).expect("our file").permissions().mode() & 0o777, 0o640);
     }
     let theirs = place.file("theirs.dat", &vec![7; 65_536]);
-    let before = Snapshot::of(&theirs);
+    let before = Snapshot::take(&theirs);
     place.diskspd("-d1 -w100 --replace-output --json n.json theirs.dat").run().expect_status(3);
-    assert_eq!(Snapshot::of(&theirs), before, "--replace-output does not concern targets");
+    assert_eq!(Snapshot::take(&theirs), before, "--replace-output does not concern targets");
 }
 
 #[test]
@@ -120,9 +120,9 @@ fn documents_replace_those_of_their_kind_and_what_is_empty() {
     let place = with_result();
     for output in outputs() {
         expect_written(&place, output, "");
-        let first = Snapshot::of(place.path(output.0));
+        let first = Snapshot::take(place.path(output.0));
         expect_written(&place, output, "");
-        assert!(first.size_bytes > 0 && Snapshot::of(place.path(output.0)).size_bytes > 0, "{}", output.0);
+        assert!(first.size_bytes > 0 && Snapshot::take(place.path(output.0)).size_bytes > 0, "{}", output.0);
         place.file(output.0, b"");
         expect_written(&place, output, "");
         assert!(!place.content(output.0).is_empty(), "{}", output.0);
@@ -185,12 +185,12 @@ fn a_run_without_figures_replaces_nothing() {
     }
     place.file("mine.dat", b"somebody's");
     let paths = ["j", "x", "t", "c", "l"].map(|name| place.path(name));
-    let before = paths.each_ref().map(Snapshot::of);
+    let before = paths.each_ref().map(Snapshot::take);
     for (words_of_run, status) in [("-d1 missing.dat", 1), ("-d1 -w100 mine.dat", 3), ("-d1 -c64K mine.dat", 3)] {
         for replace in ["", "--replace-output"] {
             let run = place.diskspd(replace).args(words).args(words_of_run).run();
             run.expect_status(status);
-            assert_eq!(paths.each_ref().map(Snapshot::of), before, "{run}");
+            assert_eq!(paths.each_ref().map(Snapshot::take), before, "{run}");
             if status == 1 {
                 run.expect_stderr(&["--json 'j': this run has no results", "the existing file is unchanged"]);
             }
@@ -257,7 +257,7 @@ fn an_output_is_no_target_and_no_source_under_any_name() {
     symlink(&target, place.path("soft")).expect("our folder");
     fs::create_dir(place.path("folder")).expect("our folder");
     symlink(place.path("folder"), place.path("other")).expect("our folder");
-    let before = Snapshot::of(&target);
+    let before = Snapshot::take(&target);
     for option in ["--json", "--xml", "--text", "--csv", "--live-json"] {
         for name in ["a.dat", "./a.dat", "hard", "soft"] {
             let run = place.diskspd("-d1 --replace-output").args(option).arg(name).arg("a.dat").run();
@@ -270,7 +270,7 @@ fn an_output_is_no_target_and_no_source_under_any_name() {
         let run = place.diskspd("-d1 -w1 -Z4K,r.json --replace-output").args(option).args("r.json a.dat").run();
         run.expect_status(3).expect_stderr(&["the file with write data"]);
     }
-    assert_eq!(Snapshot::of(&target), before);
+    assert_eq!(Snapshot::take(&target), before);
     for words in ["--json new --xml ./new", "--json other/new --csv folder/new", "--json new --live-json new"] {
         let run = place.diskspd("-d1").args(words).arg("a.dat").run();
         run.expect_status(3);
@@ -385,7 +385,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
     for name in ["s/sweep.json", "s/table.csv", "s/notes", "s/point-0001.json"] {
         place.file(name, b"somebody's");
     }
-    let before = ["s/notes", "s/point-0001.json"].map(|name| Snapshot::of(place.path(name)));
+    let before = ["s/notes", "s/point-0001.json"].map(|name| Snapshot::take(place.path(name)));
     let run = place.diskspd("sweep --vary o=1 --dir s").args(load).run();
     run.expect_status(3).expect_stderr(&["--replace-output"]);
     let run = place.diskspd("sweep --vary o=1 --replace-output --dir s").args("-- -d1 missing.dat").run();
@@ -393,7 +393,7 @@ fn a_sweep_needs_a_directory_of_its_own() {
     assert_eq!(place.content("s/sweep.json"), b"somebody's");
     place.diskspd("sweep --vary o=1 --replace-output --dir s").args(load).run().expect_status(0);
     assert!(place.content("s/sweep.json").starts_with(b"{\n  \"schema\": \"diskspd-sweep\""));
-    assert_eq!(["s/notes", "s/point-0001.json"].map(|name| Snapshot::of(place.path(name))), before);
+    assert_eq!(["s/notes", "s/point-0001.json"].map(|name| Snapshot::take(place.path(name))), before);
     place.file("s/table.csv", b"somebody's");
     let run = place.diskspd("sweep --resume s").run();
     run.expect_status(1).expect_stderr(&["table.csv", "--replace-output"]);
@@ -525,7 +525,7 @@ fn redirected(place: &Workplace, words: &str, redirection: &str) -> Finished {
 #[test]
 fn a_descriptor_is_written_to_only_if_nothing_in_its_file_is_lost() {
     let place = with_result();
-    place.made("other.dat", "-c64K");
+    place.create_file("other.dat", "-c64K");
     let theirs = place.file("theirs.txt", b"somebody's notes\n");
     for (redirection, path, reason) in [
         ("3>>theirs.txt", "theirs.txt", "the file is not empty, and not a live stream written by diskspd"),
@@ -535,12 +535,12 @@ fn a_descriptor_is_written_to_only_if_nothing_in_its_file_is_lost() {
         ("3>>a.dat", "a.dat", "the file is a target of this run"),
         ("3<>other.dat", "other.dat", "the file is a target created by diskspd"),
     ] {
-        let before = Snapshot::of(place.path(path));
+        let before = Snapshot::take(place.path(path));
         let is_target = path != "theirs.txt" && path != "r.json";
         for option in if is_target { &["", "--replace-output"][..] } else { &[""] } {
             let run = redirected(&place, &format!("{option} --live-json=fd:3"), redirection);
             run.expect_status(3).expect_stderr(&["--live-json 'fd:3': ", reason]);
-            assert_eq!(Snapshot::of(place.path(path)), before, "{redirection} {option}");
+            assert_eq!(Snapshot::take(place.path(path)), before, "{redirection} {option}");
         }
     }
     let run = redirected(&place, "--json same.json --live-json=fd:3", "3>same.json");
@@ -552,10 +552,10 @@ fn a_descriptor_is_written_to_only_if_nothing_in_its_file_is_lost() {
     redirected(&place, "--live-json=fd:3", "3>s.jsonl").expect_status(0);
     redirected(&place, "--live-json=fd:3", "3>>s.jsonl").expect_status(0);
     assert_eq!(streams(), 2);
-    let before = Snapshot::of(place.path("s.jsonl"));
+    let before = Snapshot::take(place.path("s.jsonl"));
     let run = redirected(&place, "--live-json=fd:3", "3<>s.jsonl");
     run.expect_status(3).expect_stderr(&["lines would overwrite a part of the stream in the file: append to it"]);
-    assert_eq!(Snapshot::of(place.path("s.jsonl")), before);
+    assert_eq!(Snapshot::take(place.path("s.jsonl")), before);
     for redirection in ["3>/dev/null", "3>&2", "3>&1 | cat", "2>>theirs.txt 3>&2"] {
         redirected(&place, "--live-json=fd:3", redirection).expect_status(0);
     }

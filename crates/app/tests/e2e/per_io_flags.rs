@@ -8,7 +8,7 @@ const BEYOND_END: &str = "4611686018427387904";
 /// A file of 1 MiB, where its file system has uncached buffered I/O.
 fn place_with_uncached_io() -> Result<Workplace, String> {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let plan = place.diskspd("--plan --dontcache a.dat").run();
     if plan.stderr.contains("has no RWF_DONTCACHE") {
         return Err("this file system has no uncached buffered I/O".to_owned());
@@ -68,7 +68,7 @@ fn uncached_io_is_refused_where_the_file_system_has_none() {
 #[test]
 fn uncached_io_cannot_be_direct_or_mapped() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for words in ["-Su", "-Sh", "-Sm"] {
         let run = place.diskspd("-d1 -W0 --dontcache").args(words).args("a.dat").run();
         run.expect_status(3).expect_stderr(&["--dontcache cannot be used with", words]);
@@ -80,14 +80,14 @@ fn uncached_io_cannot_be_direct_or_mapped() {
 fn each_write_has_the_flag_with_atomic_or_the_target_is_refused() {
     let place = workplace!();
     or_skip!(place.direct_io());
-    place.made("a.dat", "-c1M");
-    let before = Snapshot::of(place.path("a.dat"));
+    place.create_file("a.dat", "-c1M");
+    let before = Snapshot::take(place.path("a.dat"));
     let words = "-d600 -W0 -o1 -b4K -r -w50 -Su --atomic --max-ios=50 a.dat";
     let plan = place.diskspd("--plan").args(words).run();
     if plan.stderr.contains("has no atomic writes") {
         let run = place.diskspd(words).run();
         run.expect_status(1).expect_stderr(&["--atomic: 'a.dat' has no atomic writes", "Linux 6.11"]);
-        assert_eq!(Snapshot::of(place.path("a.dat")), before);
+        assert_eq!(Snapshot::take(place.path("a.dat")), before);
         skip!("this device makes no atomic writes; only the refusal was seen");
     }
     plan.expect_status(0).expect_stdout(&["each write with RWF_ATOMIC"]);
@@ -104,7 +104,7 @@ fn each_write_has_the_flag_with_atomic_or_the_target_is_refused() {
 #[test]
 fn atomic_writes_need_direct_io_and_writes() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for (words, error) in [
         ("-w100", "--atomic needs direct I/O; add -Su or -Sh"),
         ("-w100 -Sm", "--atomic cannot be used with -Sm"),

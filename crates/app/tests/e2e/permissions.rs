@@ -12,9 +12,9 @@ fn pairs(place: &Workplace, sides: [&str; 2], load: &str, target: &Path) -> Prog
 }
 
 fn refused(place: &Workplace, program: Program, kept: &Path, parts: &[&str]) {
-    let before = Snapshot::of(kept);
+    let before = Snapshot::take(kept);
     program.run().expect_status(3).expect_stderr(parts);
-    assert_eq!(Snapshot::of(kept), before, "it was changed although it was refused");
+    assert_eq!(Snapshot::take(kept), before, "it was changed although it was refused");
     assert!(!place.path("d").exists(), "a directory was made although the series was refused");
 }
 
@@ -28,11 +28,11 @@ fn overwrite_of_one_side_is_not_the_other_sides() {
     refused(&place, pairs(&place, ["-o2", "--overwrite"], "-w100", &theirs), &theirs, &[parts[0], parts[1], "side=A"]);
     refused(&place, pairs(&place, ["--overwrite", ""], "-c64K", &theirs), &theirs, &[parts[0], "side=B"]);
     // The side that writes has the permission: the other needs none.
-    let before = Snapshot::of(&theirs).checksum;
+    let before = Snapshot::take(&theirs).checksum;
     let run = pairs(&place, ["-w0", "-w100 --overwrite"], "-Zr", &theirs).run();
     assert!(!run.stderr.contains("runs failed"), "{run}");
     assert!(place.path("d/ab.json").exists(), "{run}");
-    assert_ne!(Snapshot::of(&theirs).checksum, before, "B was allowed to write, and did not\n{run}");
+    assert_ne!(Snapshot::take(&theirs).checksum, before, "B was allowed to write, and did not\n{run}");
 }
 
 // Shows data-safety: an existing file, written to
@@ -64,9 +64,9 @@ fn each_point_of_a_sweep_and_all_runs_of_a_load_need_their_permission() {
         b"form = \"diskspd-job/1\"\n[[time_spans]]\nduration_s = 1\n[[time_spans.targets]]\npath = \"ours.dat\"\n\
           create_size = \"64K\"\n[[time_spans]]\n[[time_spans.targets]]\npath = \"theirs.dat\"\nwrite_percent = 100\n",
     );
-    let before = Snapshot::of(&theirs);
+    let before = Snapshot::take(&theirs);
     place.diskspd("run load.toml").run().expect_status(3).expect_stderr(&["may hold data", "--overwrite"]);
-    assert_eq!(Snapshot::of(&theirs), before);
+    assert_eq!(Snapshot::take(&theirs), before);
     assert!(!place.path("ours.dat").exists());
 }
 
@@ -87,8 +87,8 @@ fn destroy_of_one_side_or_point_is_not_the_others() {
     let vary = format!("--vary=destroy={},other", image.display());
     let program = place.diskspd("sweep --dir d").arg(vary).args("-- -d60 -W0 -b4K --max-ios=20 -w100");
     refused(&place, program.arg(&device.path), &image, &["--destroy=other: ", "is a block device"]);
-    let before = Snapshot::of(&image).checksum;
+    let before = Snapshot::take(&image).checksum;
     let run = pairs(&place, ["-w0", &format!("-w100 {flag}")], "-Zr", &device.path).run();
     assert!(place.path("d/ab.json").exists(), "{run}");
-    assert_ne!(Snapshot::of(&image).checksum, before, "B was allowed to write, and did not\n{run}");
+    assert_ne!(Snapshot::take(&image).checksum, before, "B was allowed to write, and did not\n{run}");
 }

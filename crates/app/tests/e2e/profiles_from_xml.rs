@@ -5,7 +5,7 @@ use testkit::{Report, Row, Workplace};
 
 /// The report of each timespan.
 fn timespans(stdout: &str) -> Vec<Report> {
-    stdout.split("Results for timespan ").skip(1).map(Report::of).collect()
+    stdout.split("Results for timespan ").skip(1).map(Report::parse).collect()
 }
 
 /// The file of a row.
@@ -165,7 +165,7 @@ fn threads_share_their_ios_among_their_targets_by_weight() {
     let rows = loop {
         let run = place.diskspd(&format!("-d{seconds} -Xweights.xml")).run();
         run.expect_status(0);
-        let rows = Report::of(&run.stdout).total.rows;
+        let rows = Report::parse(&run.stdout).total.rows;
         assert_eq!(rows.len(), 6, "{run}");
         let of_thread = |range: std::ops::Range<usize>| rows[range].iter().map(|row| row.ios).sum::<u64>();
         if of_thread(0..2).min(of_thread(2..3)).min(of_thread(3..6)) >= IOS_MIN {
@@ -212,7 +212,7 @@ fn a_command_line_becomes_a_template_that_runs_on_any_target() {
     for target in ["a.dat", "b&<>\u{e4}.dat"] {
         let run = place.diskspd("-Xtemplate.xml -Rtext").arg(target).run();
         run.expect_status(0);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert_eq!(file(&report.total.rows[0]), format!("{target} (1MiB)"));
         assert!(report.write.sum.ios > 0 && report.read.sum.ios > 0, "{run}");
     }

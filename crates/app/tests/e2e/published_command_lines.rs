@@ -21,7 +21,7 @@ const README: &str = "-c64M -d1 -W0 -r -b8K -t2 -o8 -w30 -Sh -L -D testfile.dat"
 fn the_lines_of_the_documents_run() {
     let place = workplace!();
     or_skip!(place.direct_io());
-    place.made("file.dat", "-c64M");
+    place.create_file("file.dat", "-c64M");
     for (line, part) in LINES.into_iter().chain([(README, "performing mix test (read/write ratio: 70/30)")]) {
         // A busy machine may give a run no time in one second.
         let mut seconds = 1;
@@ -30,7 +30,7 @@ fn the_lines_of_the_documents_run() {
             let run = place.diskspd(&line).run();
             let typed = format!("Command Line: {} {line}\n", place.program().display());
             run.expect_status(0).expect_stdout(&[&typed, part]);
-            let report = Report::of(&run.stdout);
+            let report = Report::parse(&run.stdout);
             assert!(report.seconds >= 0.99, "{run}");
             let has_writes = report.write.sum.ios > 0 || !line.contains("-w30");
             if report.total.sum.ios > 0 && has_writes {
@@ -47,7 +47,7 @@ fn the_lines_of_the_documents_run() {
 #[test]
 fn forms_that_guides_use_although_they_look_wrong_are_taken() {
     let place = workplace!();
-    place.made("file.dat", "-c1M");
+    place.create_file("file.dat", "-c1M");
     let blank = place.short_run("-b4K").arg("-o 8").arg("-t 2").arg("-r").arg("file.dat").run();
     blank.expect_status(0).expect_stdout(&["number of outstanding I/O operations per thread: 8", "thread count:\t\t2"]);
     let text = place.short_run("-b4K -n953 file.dat").run();
@@ -62,14 +62,14 @@ fn forms_that_guides_use_although_they_look_wrong_are_taken() {
 #[test]
 fn scripts_find_the_figures_where_they_always_were() {
     let place = workplace!();
-    place.made("file.dat", "-c1M");
+    place.create_file("file.dat", "-c1M");
     let run = place.diskspd("-d1 -W0 -b4K -r -w50 -L -D -t2 file.dat").run();
     let lines: Vec<&str> = run.expect_status(0).stdout.lines().collect();
     // First line that begins with `total:`, split at bars: bytes, I/Os, MiB/s, I/O per s, AvgLat.
     let total = lines.iter().find(|line| line.starts_with("total:")).expect("a line of totals");
     let cells: Vec<f64> = total[6..].split('|').map(|cell| cell.trim().parse().expect("a number")).collect();
     assert_eq!(cells.len(), 7, "{total}");
-    let report = Report::of(&run.stdout);
+    let report = Report::parse(&run.stdout);
     assert!(
         (cells[0] - report.total.sum.bytes as f64).abs() < 0.5 && (cells[3] - report.total.sum.ios_per_s).abs() < 0.01
     );

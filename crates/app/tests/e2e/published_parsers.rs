@@ -169,8 +169,8 @@ const OF_XML: &[Rule] = &[
         says: "Results.System.ComputerName and Results.TimeSpan.TestTimeSeconds have values",
         holds: |text| {
             with(text, |results| {
-                let name = of(results, &["System", "ComputerName"])?;
-                Some(!name.is_empty() && number(&of(results, &["TimeSpan", "TestTimeSeconds"])?))
+                let name = element_text(results, &["System", "ComputerName"])?;
+                Some(!name.is_empty() && number(&element_text(results, &["TimeSpan", "TestTimeSeconds"])?))
             })
         },
     },
@@ -286,7 +286,7 @@ const OF_XML: &[Rule] = &[
         says: "Latency has AverageReadMilliseconds or AverageWriteMilliseconds, and AverageTotalMilliseconds",
         holds: |text| {
             with(text, |results| {
-                let has = |name: &str| of(results, &["TimeSpan", "Latency", name]).is_some_and(|text| number(&text));
+                let has = |name: &str| element_text(results, &["TimeSpan", "Latency", name]).is_some_and(|text| number(&text));
                 let one = has("AverageReadMilliseconds") || has("AverageWriteMilliseconds");
                 Some(one && has("AverageTotalMilliseconds"))
             })
@@ -333,7 +333,7 @@ fn child(node: Node<'_, '_>, name: &str) -> Option<String> {
 }
 
 /// The text of the first element below others.
-fn of(results: Node<'_, '_>, path: &[&str]) -> Option<String> {
+fn element_text(results: Node<'_, '_>, path: &[&str]) -> Option<String> {
     let (last, above) = path.split_last()?;
     let parent =
         above.iter().try_fold(results, |node, name| node.children().find(|child| child.has_tag_name(*name)))?;

@@ -25,7 +25,7 @@ impl Search {
 /// The one search shared by all tests, of a file system that serves at most 800 I/Os per second: each I/O takes 10 ms,
 /// eight at a time. If there is none, the null engine completes I/Os at once, and the limit is the rate that this
 /// machine can reach, which takes all CPU time.
-pub(crate) fn made(place: &Workplace) -> &'static Search {
+pub(crate) fn shared_search(place: &Workplace) -> &'static Search {
     static SEARCH: OnceLock<Search> = OnceLock::new();
     SEARCH.get_or_init(|| {
         let slow = Faulty::mounted(place, "slow");
@@ -72,7 +72,7 @@ fn a_search_for_commits_judges_commits() {
 #[test]
 fn the_highest_rate_that_keeps_a_limit_is_found_and_confirmed() {
     let place = workplace!();
-    let search = made(&place);
+    let search = shared_search(&place);
     let sweep = search.sweep();
     let found = &sweep["limit"];
     // A busy machine may turn it into an estimate, or disturb so many runs that noise decides.

@@ -28,7 +28,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn of(path: &Path, size_bytes: u64, unit_bytes: u64) -> Self {
+    fn open(path: &Path, size_bytes: u64, unit_bytes: u64) -> Self {
         let file = File::options().write(true).create(true).truncate(false).open(path).expect("a target");
         let units = size_bytes / unit_bytes;
         let cells = (0..GenerationMap::cell_count(units, u64::MAX)).map(|_| AtomicU64::new(0)).collect();
@@ -141,7 +141,7 @@ fn every_fault_is_found_with_the_map_and_named() {
     ];
     for (number, fault) in faults.into_iter().enumerate() {
         let disk = or_skip!(Corrupting::mounted(&place, &format!("disk{number}"), size_bytes));
-        let mut writer = Writer::of(&disk.file, size_bytes, 4096);
+        let mut writer = Writer::open(&disk.file, size_bytes, 4096);
         // Each unit twice: a stale read gives the first of the two.
         writer.write_all(65_536);
         writer.write_all(8192);
@@ -191,7 +191,7 @@ fn without_a_map_only_what_units_say_of_themselves_is_found() {
         (4, Corruption::Unreadable, vec!["unreadable"]),
     ] {
         let disk = or_skip!(Corrupting::mounted(&place, &format!("disk{number}"), SIZE));
-        let mut writer = Writer::of(&disk.file, SIZE, 4096);
+        let mut writer = Writer::open(&disk.file, SIZE, 4096);
         writer.write_all(65_536);
         disk.order(fault, Occasion::at(8192));
         writer.write(8192, 8192);
@@ -200,7 +200,7 @@ fn without_a_map_only_what_units_say_of_themselves_is_found() {
         assert_eq!(found(&report(&run)).into_values().collect::<Vec<_>>(), classes, "{fault:?}\n{run}");
     }
     let disk = or_skip!(Corrupting::mounted(&place, "torn", SIZE));
-    let mut writer = Writer::of(&disk.file, SIZE, 4096);
+    let mut writer = Writer::open(&disk.file, SIZE, 4096);
     writer.write_all(65_536);
     disk.order(Corruption::Torn { stored_bytes: 1024 }, Occasion::at(8192));
     writer.write(8192, 8192);
@@ -213,7 +213,7 @@ fn without_a_map_only_what_units_say_of_themselves_is_found() {
         "unknown: torn units",
     ]);
     let disk = or_skip!(Corrupting::mounted(&place, "lost", SIZE));
-    let mut writer = Writer::of(&disk.file, SIZE, 4096);
+    let mut writer = Writer::open(&disk.file, SIZE, 4096);
     writer.write_all(65_536);
     disk.order(Corruption::Lost, Occasion::at(8192));
     writer.write(8192, 8192);
@@ -235,7 +235,7 @@ fn any_mixture_of_faults_sizes_and_overwrites_is_found_as_a_whole() {
     let place = workplace!();
     for (number, unit_bytes) in [(0, 512), (1, 1024), (2, 4096)] {
         let disk = or_skip!(Corrupting::mounted(&place, &format!("disk{number}"), SIZE));
-        let mut writer = Writer::of(&disk.file, SIZE, unit_bytes);
+        let mut writer = Writer::open(&disk.file, SIZE, unit_bytes);
         writer.write_all(65_536);
         for (every, fault) in [
             (37, Corruption::Lost),
@@ -267,7 +267,7 @@ fn any_mixture_of_faults_sizes_and_overwrites_is_found_as_a_whole() {
 /// Writes sound data at `path` and checks that nothing is reported.
 fn expect_sound(place: &Workplace, path: &Path, size_bytes: u64, journal: &str) {
     for unit_bytes in [512, 4096] {
-        let mut writer = Writer::of(path, size_bytes, unit_bytes);
+        let mut writer = Writer::open(path, size_bytes, unit_bytes);
         writer.write_all(65_536);
         (0..size_bytes / 2).step_by(3 * 4096).for_each(|offset| writer.write(offset, 4096));
         writer.save(place, journal);
@@ -324,7 +324,7 @@ fn where_nothing_can_be_checked_the_answer_is_unknown() {
 #[test]
 fn no_share_is_rounded_up_to_all_of_it() {
     let place = workplace!();
-    let mut writer = Writer::of(&place.path("a.dat"), SIZE, 512);
+    let mut writer = Writer::open(&place.path("a.dat"), SIZE, 512);
     writer.write_all(65_536);
     let percent_checked = |percent: &str| {
         let run = place.diskspd("verify a.dat").run();
@@ -338,7 +338,7 @@ fn no_share_is_rounded_up_to_all_of_it() {
 #[test]
 fn what_is_no_map_or_no_target_is_refused() {
     let place = workplace!();
-    let mut writer = Writer::of(&place.path("a.dat"), SIZE, 4096);
+    let mut writer = Writer::open(&place.path("a.dat"), SIZE, 4096);
     writer.write_all(65_536);
     writer.save(&place, "journal");
     place.file("b.dat", &[0; 4096]);
@@ -361,7 +361,7 @@ fn what_is_no_map_or_no_target_is_refused() {
 #[test]
 fn a_target_that_was_cut_short_has_lost_what_was_acknowledged() {
     let place = workplace!();
-    let mut writer = Writer::of(&place.path("a.dat"), SIZE, 4096);
+    let mut writer = Writer::open(&place.path("a.dat"), SIZE, 4096);
     writer.write_all(65_536);
     writer.save(&place, "journal");
     for (bytes, missing) in [(SIZE - 1, 1), (512 << 10, 128), (5000, 255), (0, 256)] {
@@ -378,7 +378,7 @@ fn a_target_that_was_cut_short_has_lost_what_was_acknowledged() {
         run.expect_status(if bytes % 65_536 == 0 && bytes > 0 { 0 } else { 6 });
     }
     // Ranges that a run did not write to are not missing.
-    let mut writer = Writer::of(&place.path("b.dat"), SIZE, 4096);
+    let mut writer = Writer::open(&place.path("b.dat"), SIZE, 4096);
     writer.write(0, 65_536);
     writer.file.set_len(SIZE).expect("a sparse file");
     writer.save(&place, "journal");

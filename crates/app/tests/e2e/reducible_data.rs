@@ -77,7 +77,7 @@ fn every_engine_writes_such_data() {
     let place = workplace!();
     for engine in ["", "--engine=sync", "--engine=aio", "-u4", "-Sm", "-F2 -O8", "--sizes=4K/50:16K/50"] {
         let options = if engine.starts_with("-F") { "" } else { "-t2 -o4" };
-        place.made("a.dat", "-c2M -Zr");
+        place.create_file("a.dat", "-c2M -Zr");
         let words = format!("-d60 -W0 -b4K -r -w100 --max-ios=4000 --compress=4 --dedupe=50 {options} {engine}");
         let run = place.diskspd(&format!("{words} --json r.json a.dat")).run();
         run.expect_status(0);
@@ -143,7 +143,7 @@ fn plans_profiles_and_jobs_name_it() {
         "creates 1MiB of newly generated data that compresses 2.5:1, with 10% repeated blocks",
         "30% writes of newly generated data that compresses 2.5:1, with 10% repeated blocks",
     ]);
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let run = place.diskspd("-b4K -w30 --compress=2.50 --dedupe=10 -Rpxml a.dat").run();
     run.expect_status(0).expect_stdout(&["<Compress>2.5</Compress>", "<Dedupe>10</Dedupe>"]);
     place.file("p.xml", run.stdout.as_bytes());
@@ -170,7 +170,7 @@ fn plans_profiles_and_jobs_name_it() {
 #[test]
 fn what_cannot_be_is_refused_and_nothing_is_touched() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let before = place.content("a.dat");
     for (words, expected) in [
         ("-w100 --compress=0.5", "'0.5' is not a compression ratio (expected: a number from 1 to 15"),

@@ -109,7 +109,7 @@ fn replay(place: &Workplace) -> Value {
 #[test]
 fn every_request_of_the_trace_reaches_the_file_in_its_order() {
     let place = workplace!();
-    place.made("a.dat", "-c2M");
+    place.create_file("a.dat", "-c2M");
     let requests = mixed();
     record(&place.path("t.iotrace"), requests.clone());
     for words in ["--closed", ""] {
@@ -128,7 +128,7 @@ fn every_request_of_the_trace_reaches_the_file_in_its_order() {
 #[test]
 fn every_engine_and_number_of_threads_does_all_requests() {
     let place = workplace!();
-    place.made("a.dat", "-c2M");
+    place.create_file("a.dat", "-c2M");
     let requests = mixed();
     record(&place.path("t.iotrace"), requests.clone());
     let sum = |action: Action| {
@@ -166,7 +166,7 @@ fn every_engine_and_number_of_threads_does_all_requests() {
 #[test]
 fn recorded_and_replayed_latencies_stand_side_by_side() {
     let place = workplace!();
-    place.made("a.dat", "-c2M");
+    place.create_file("a.dat", "-c2M");
     record(&place.path("t.iotrace"), mixed());
     let run = place.diskspd("trace replay t.iotrace --json r.json a.dat").run();
     run.expect_status(0).expect_stdout(&[
@@ -184,7 +184,7 @@ fn recorded_and_replayed_latencies_stand_side_by_side() {
 #[test]
 fn requests_beyond_the_target_are_folded_or_scaled_and_counted() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let requests: Vec<Event> = (0..64).map(|number| request(number, number << 20, 8192, READ)).collect();
     record(&place.path("t.iotrace"), requests);
     let offsets = |words: &str| -> Result<Vec<u64>, String> {
@@ -206,7 +206,7 @@ fn requests_beyond_the_target_are_folded_or_scaled_and_counted() {
 #[test]
 fn discards_are_issued_only_if_they_are_asked_for() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let requests = [request(0, 0, 4096, READ), request(1, 8192, 4096, DISCARD), request(2, 4096, 4096, WRITE)];
     record(&place.path("t.iotrace"), requests);
     let found = or_skip!(calls(&place, "t.iotrace --closed --engine=sync --json r.json a.dat", "a.dat"));
@@ -225,7 +225,7 @@ fn discards_are_issued_only_if_they_are_asked_for() {
 #[test]
 fn durable_writes_of_the_trace_are_durable_and_flushes_before_writes_are_issued() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let durable = Flags::FUA.with(Flags::PREFLUSH, true);
     record(&place.path("t.iotrace"), [Event { flags: durable, ..request(0, 4096, 4096, WRITE) }]);
     let line = "trace replay t.iotrace --closed --engine=sync --json r.json a.dat";
@@ -263,7 +263,7 @@ fn a_replay_writes_only_to_what_a_load_may_write_to() {
 #[test]
 fn what_cannot_be_replayed_is_refused() {
     let place = workplace!();
-    place.made("a.dat", "-c64K");
+    place.create_file("a.dat", "-c64K");
     record(&place.path("t.iotrace"), mixed());
     record(&place.path("empty.iotrace"), []);
     record(&place.path("large.iotrace"), [request(0, 0, 1 << 20, READ)]);
@@ -287,7 +287,7 @@ fn what_cannot_be_replayed_is_refused() {
 #[test]
 fn a_replay_that_is_cut_short_says_how_many_requests_are_missing() {
     let place = workplace!();
-    place.made("a.dat", "-c2M");
+    place.create_file("a.dat", "-c2M");
     // An hour of requests, of which the first second is replayed.
     record(&place.path("t.iotrace"), (0..3600).map(|second| request(second * 1_000_000, 0, 4096, READ)));
     place.diskspd("trace replay t.iotrace -d1 --json r.json a.dat").run().expect_status(0);
@@ -303,7 +303,7 @@ fn a_replay_that_is_cut_short_says_how_many_requests_are_missing() {
 #[test]
 fn memory_does_not_grow_with_the_trace() {
     let place = workplace!();
-    place.made("a.dat", "-c2M");
+    place.create_file("a.dat", "-c2M");
     let peak_bytes = |requests: u64| {
         let of = |number: u64| request(number, number * 7919 % 500 * 4096, 4096, READ);
         record(&place.path("t.iotrace"), (0..requests).map(of));

@@ -108,7 +108,7 @@ fn a_log_in_memory_is_fast_enough() {
 #[test]
 fn reads_and_commits_are_held_to_a_bound_separately() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let held = |words: &str| -> Finished {
         let run =
             place.diskspd("-d60 -W0 -b4K -r --max-ios=400 --require p90<1h --require iops>0").args(words).arg("a.dat");
@@ -274,7 +274,7 @@ fn what_is_met_ends_well_and_without_requirements_nothing_is_said() {
 #[test]
 fn profiles_and_presets_are_held_to_them_in_every_timespan() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let profile = place.short_run("-b4K -Rpxml a.dat").run();
     profile.expect_status(0);
     place.file("p.xml", profile.stdout.as_bytes());
@@ -297,7 +297,7 @@ fn a_run_that_fails_fails_whatever_it_was_held_to() {
 #[test]
 fn every_run_of_a_repeat_is_held_to_them() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for (folder, bound, status) in [("met", "iops>=1", 0), ("missed", "iops<1", 4)] {
         let words =
             format!("repeat --runs 2 --rest 0s --dir {folder} -- -d60 -W0 -b4K --max-ios=100 --require {bound} a.dat");

@@ -106,7 +106,7 @@ fn all_forms_show_the_same_numbers() {
     for (index, span) in spans.iter().enumerate() {
         let measured = &span["measured"];
         let lines: Vec<_> = run.csv.iter().filter(|line| line["timespan"] == (index + 1).to_string()).collect();
-        let report = Report::of(texts[index]);
+        let report = Report::parse(texts[index]);
         rows(measured, &report, xml_spans[index], &lines);
         sums(measured, &report, xml_spans[index], &lines);
         cpus(measured, texts[index], xml_spans[index]);

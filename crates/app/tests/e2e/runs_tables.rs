@@ -117,18 +117,18 @@ fn what_is_rounded_unlike_or_of_another_host_is_said() {
     let place = mixed();
     table(&place, &format!("{MIXED} --output t.csv"));
     let rows = csv(&place, "t.csv");
-    let of = |name: &str| rows.iter().find(|row| row["file"] == name).expect("a row");
+    let row_of = |name: &str| rows.iter().find(|row| row["file"] == name).expect("a row");
     let column = |title: &str| rows.iter().map(|row| row[title].as_str()).collect::<Vec<_>>();
     let text = "rates, latencies, CPU usage";
     let xml = "latencies, CPU usage";
     assert_eq!(column("rounded")[..6], [xml, text, xml, "no", xml, text]);
     assert!(column("rounded")[6..].iter().all(|rounded| *rounded == "no"));
     assert_eq!((column("host")[0], column("host").last()), ("OLD-1", Some(&"other-host")));
-    assert_eq!([&of("win.xml")["tool"], &of("win.xml")["target_paths"]], ["DiskSpd 2.0.12", "C:\\R&D\\io.dat"]);
-    assert_eq!([&of("win.xml")["block_bytes"], &of("win.xml")["total_depth"]], ["8192", "8"]);
-    assert_eq!(of("new.xml")["depth"], "4", "-O");
+    assert_eq!([&row_of("win.xml")["tool"], &row_of("win.xml")["target_paths"]], ["DiskSpd 2.0.12", "C:\\R&D\\io.dat"]);
+    assert_eq!([&row_of("win.xml")["block_bytes"], &row_of("win.xml")["total_depth"]], ["8192", "8"]);
+    assert_eq!(row_of("new.xml")["depth"], "4", "-O");
     // The same run in three forms, within the rounding of each.
-    let (json, xml, text) = (of("own.json"), of("own.xml"), of("own.txt"));
+    let (json, xml, text) = (row_of("own.json"), row_of("own.xml"), row_of("own.txt"));
     for title in [
         "label",
         "pattern",
@@ -156,9 +156,9 @@ fn what_is_rounded_unlike_or_of_another_host_is_said() {
         }
     }
     // A series has the settings of its points.
-    assert_eq!(of("s/point-0003.json")["point"], "'-o2 -b4K");
+    assert_eq!(row_of("s/point-0003.json")["point"], "'-o2 -b4K");
     assert_eq!(
-        (of("s/point-0003.json")["series"].as_str(), of("s/point-0003.json")["purpose"].as_str()),
+        (row_of("s/point-0003.json")["series"].as_str(), row_of("s/point-0003.json")["purpose"].as_str()),
         ("s", "measure")
     );
     let run = place.diskspd(&format!("report {MIXED}")).run();

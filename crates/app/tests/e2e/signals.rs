@@ -10,7 +10,7 @@ const NOTHING: &str = "The test was interrupted before the measurements began. N
 #[test]
 fn signals_that_end_a_program_end_the_run_gracefully() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let send: [fn(&Running); 3] = [Running::interrupt, Running::terminate, Running::hang_up];
     for (name, send) in ["INT", "TERM", "HUP"].into_iter().zip(send) {
         if name == "HUP" && ignores_hang_up() {
@@ -29,7 +29,7 @@ fn signals_that_end_a_program_end_the_run_gracefully() {
         let cause = if name == "INT" { "Ctrl-C".to_owned() } else { format!("SIG{name}") };
         run.expect_status(0)
             .expect_stderr(&[&format!("*** Interrupted by {cause}. Stopping I/O Request Generator. ***")]);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert!(report.seconds > 0.0 && report.seconds < 599.0, "{name}\n{run}");
         assert!(report.total.sum.ios > 0, "{name}\n{run}");
     }
@@ -46,7 +46,7 @@ fn ignores_hang_up() -> bool {
 #[test]
 fn under_nohup_a_terminal_may_go_away() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let script = r#"trap "" HUP; exec "$0" -d2 -W0 -b4K -v a.dat"#;
     let mut run = place.tool("sh").args("-c").arg(script).arg(place.program()).start();
     run.wait_for_stderr("starting measurements");
@@ -54,7 +54,7 @@ fn under_nohup_a_terminal_may_go_away() {
     let run = run.finish();
     run.expect_status(0);
     assert!(!run.stderr.contains("Interrupted"), "{run}");
-    assert!(Report::of(&run.stdout).seconds >= 1.99, "{run}");
+    assert!(Report::parse(&run.stdout).seconds >= 1.99, "{run}");
 }
 
 // Shows faults: A signal while a thread hangs in opening its target
@@ -101,7 +101,7 @@ fn the_second_signal_ends_a_creation_that_hangs() {
 #[test]
 fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let begun = Instant::now();
     let mut run = place.diskspd("-d600 -W0 -b4K -L -v a.dat").start();
     run.wait_for_stderr("starting measurements");
@@ -117,7 +117,7 @@ fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
     let run = run.finish();
     let at_most = paused_at.elapsed().as_secs_f64();
     run.expect_status(0);
-    let report = Report::of(&run.stdout);
+    let report = Report::parse(&run.stdout);
     // Time passes while the process is stopped.
     assert!(
         report.seconds >= at_least - 0.01 && report.seconds <= begun.elapsed().as_secs_f64(),
@@ -135,7 +135,7 @@ fn a_run_that_was_stopped_and_continued_says_so_and_counts_the_pause() {
 #[test]
 fn a_run_that_is_stopped_beyond_its_end_ends_when_it_is_continued() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // All in parallel; this thread may be delayed for nine seconds.
     let start = |words| {
         let mut run = place.diskspd("-d10 -W0 -b4K -v").args(words).arg("a.dat").start();
@@ -150,7 +150,7 @@ fn a_run_that_is_stopped_beyond_its_end_ends_when_it_is_continued() {
         run.go_on();
         let run = run.finish();
         run.expect_status(0).expect_stdout(&["NOTE: the process did not run for ", "lasted until the end"]);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         assert!((9.99..10.1).contains(&report.seconds), "what came after the end was measured too\n{run}");
     }
 }
@@ -159,13 +159,13 @@ fn a_run_that_is_stopped_beyond_its_end_ends_when_it_is_continued() {
 #[test]
 fn streams_that_nobody_reads_do_not_end_a_run() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let sh = or_skip!(tool("bash"));
     // The reader of stderr exits before the first line.
     let script = r#"( sleep 0.3; exec "$0" -d60 -W0 -b4K -v -P10 --max-ios=1000 a.dat ) 2> >(true) > report.txt; echo "status $?""#;
     let run = place.tool(&sh).args("-c").arg(script).arg(place.program()).run();
     assert_eq!(run.stdout, "status 0\n", "{run}");
-    assert!(Report::of(&String::from_utf8_lossy(&place.content("report.txt"))).total.sum.ios > 0);
+    assert!(Report::parse(&String::from_utf8_lossy(&place.content("report.txt"))).total.sum.ios > 0);
     // No streams at all.
     let script = r#""$0" -d1 -W0 -b4K -v --json result.json a.dat <&- >&- 2>&-; echo "status $?""#;
     let run = place.tool(&sh).args("-c").arg(script).arg(place.program()).run();

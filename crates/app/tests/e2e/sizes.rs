@@ -9,14 +9,14 @@ const MIB: u64 = 1 << 20;
 const KIB: u64 = 1 << 10;
 
 /// I/Os by kind and size in a result.
-fn told(measured: &Value) -> BTreeMap<(String, u64), u64> {
+fn ios_by_size(measured: &Value) -> BTreeMap<(String, u64), u64> {
     let list = measured["sizes"].as_array().expect("a list");
     let number = |value: &Value| value.as_u64().expect("a number");
-    let of = |one: &Value| {
+    let kind_size_and_ios = |one: &Value| {
         let kind = one["operation"].as_str().expect("a word").to_owned();
         ((kind, number(&one["size_bytes"])), number(&one["figures"]["ios"]))
     };
-    list.iter().map(of).collect()
+    list.iter().map(kind_size_and_ios).collect()
 }
 
 /// The same, according to strace.
@@ -38,11 +38,11 @@ fn is_share(count: u64, of: u64, percent: f64) -> bool {
 #[test]
 fn sizes_and_offsets_are_those_that_were_drawn_and_told() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let words = "-d600 -W0 -o1 -r -w30 -L --sizes=4K/50:12K/30:64K/20 --max-ios=3000 --json r.json --text r.txt a.dat";
     let ios = or_skip!(place.traced(words));
     let measured = place.measured("r.json");
-    let (seen, told) = (seen(&ios), told(&measured));
+    let (seen, told) = (seen(&ios), ios_by_size(&measured));
     assert_eq!((seen.clone(), ios.len()), (told, 3000));
     for io in &ios {
         assert!(io.offset % io.length == 0 && io.offset + io.length <= MIB, "{io:?}");
@@ -66,26 +66,26 @@ fn sizes_and_offsets_are_those_that_were_drawn_and_told() {
 #[test]
 fn reads_and_writes_have_sizes_of_their_own_and_b_is_a_unit() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let run = |words: &str| -> Result<Vec<(String, u64)>, String> {
         let words = format!("-d600 -W0 -o1 -r -w50 --max-ios=300 --json r.json {words} a.dat");
         let seen = seen(&place.traced(&words)?);
-        assert_eq!(seen, told(&place.measured("r.json")), "{words}");
+        assert_eq!(seen, ios_by_size(&place.measured("r.json")), "{words}");
         Ok(seen.into_keys().collect())
     };
-    let of = |kind: &str, kib: u64| (kind.to_owned(), kib * KIB);
+    let size_in_kib = |kind: &str, kib: u64| (kind.to_owned(), kib * KIB);
     let found = or_skip!(run("--read-sizes=8K/90:32K/10 --write-sizes=16K/100"));
-    assert_eq!(found, [of("read", 8), of("read", 32), of("write", 16)]);
+    assert_eq!(found, [size_in_kib("read", 8), size_in_kib("read", 32), size_in_kib("write", 16)]);
     let found = or_skip!(run("-b4K --write-sizes=2b/50:3b/50"));
-    assert_eq!(found, [of("read", 4), of("write", 8), of("write", 12)]);
+    assert_eq!(found, [size_in_kib("read", 4), size_in_kib("write", 8), size_in_kib("write", 12)]);
     let found = or_skip!(run("--sizes=4K/50:8K/50 --read-sizes=64K/100"));
-    assert_eq!(found, [of("read", 64), of("write", 4), of("write", 8)]);
+    assert_eq!(found, [size_in_kib("read", 64), size_in_kib("write", 4), size_in_kib("write", 8)]);
 }
 
 #[test]
 fn sequential_ios_follow_each_other_without_gaps() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for words in ["", "-si -t2"] {
         let words = format!("-d600 -W0 -o1 -B64K:512K --sizes=4K/50:12K/30:64K/20 --max-ios=500 {words} a.dat");
         let mut ios = or_skip!(place.traced(&words));
@@ -106,7 +106,7 @@ fn sequential_ios_follow_each_other_without_gaps() {
 #[test]
 fn a_seed_gives_the_same_ios() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let run = |words: &str| -> Result<Vec<(bool, u64, u64)>, String> {
         let ios = place.traced(&format!("-d600 -W0 -o1 -w40 --sizes=4K/70:16K/30 --max-ios=300 {words} a.dat"))?;
         Ok(ios.iter().map(|io| (io.write, io.offset, io.length)).collect())
@@ -126,12 +126,12 @@ fn every_engine_writes_as_much_as_it_says() {
     let place = workplace!();
     for engine in ["--engine=sync -o1", "--engine=io_uring -o8", "--engine=io_uring -o8 -u", "--engine=aio -o4", "-Sm"]
     {
-        let path = place.made("a.dat", "-c1M --recreate");
+        let path = place.create_file("a.dat", "-c1M --recreate");
         let words = format!("-d600 -W0 -w100 -Z --sizes=1K/50:3K/50 --max-ios=100 --json r.json {engine}");
         place.diskspd(&words).arg(&path).run().expect_status(0);
         let measured = place.measured("r.json");
         let bytes = measured["total"]["write"]["bytes"].as_u64().expect("a number");
-        let counted: u64 = told(&measured).into_iter().map(|((_, size), ios)| size * ios).sum();
+        let counted: u64 = ios_by_size(&measured).into_iter().map(|((_, size), ios)| size * ios).sum();
         assert_eq!((counted, measured["total"]["write"]["ios"].as_u64()), (bytes, Some(100)), "{words}");
         // Zeros from the beginning on, one I/O after the other, followed by the ramp.
         let content = fs::read(&path).expect("the file");
@@ -144,7 +144,7 @@ fn every_engine_writes_as_much_as_it_says() {
 #[test]
 fn a_limit_in_bytes_counts_the_bytes_that_were_drawn() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // 1 MiB/s, of which the first I/O is due at once.
     let words = "-d2 -W0 -o1 -r -g1049 --sizes=4K/90:64K/10 --json r.json a.dat";
     // Paced by the largest size, it would be a sixth; a busy machine may not reach more, either.
@@ -167,12 +167,12 @@ fn a_limit_in_bytes_counts_the_bytes_that_were_drawn() {
 #[test]
 fn discards_have_the_sizes_too() {
     let place = workplace!();
-    let path = place.made("a.dat", "-c1M");
+    let path = place.create_file("a.dat", "-c1M");
     let run = place.diskspd("-d600 -W0 -o1 --discard=100 --sizes=4K/50:16K/50 --max-ios=20 --json r.json a.dat").run();
     if run.code() != Some(0) {
         testkit::skip!("no holes here: {}", run.stderr.trim());
     }
-    let told = told(&place.measured("r.json"));
+    let told = ios_by_size(&place.measured("r.json"));
     let bytes: u64 = told.iter().map(|((_, size), ios)| size * ios).sum();
     assert!(told.keys().all(|(kind, _)| kind == "discard") && told.values().sum::<u64>() == 20, "{told:?}");
     let content = fs::read(&path).expect("the file");
@@ -183,7 +183,7 @@ fn discards_have_the_sizes_too() {
 #[test]
 fn what_does_not_go_together_is_refused_and_touches_nothing() {
     let place = workplace!();
-    let path = place.made("a.dat", "-c1M");
+    let path = place.create_file("a.dat", "-c1M");
     for (words, parts) in [
         ("--sizes=4K/60:8K/30", &["--sizes", "add up to 90"][..]),
         ("--sizes=4K", &["--sizes", "'4K' has no percentage"]),
@@ -196,15 +196,15 @@ fn what_does_not_go_together_is_refused_and_touches_nothing() {
         ("--read-sizes=4K/100 -w100", &["--read-sizes needs reads"]),
         ("--sizes=4K/50:64K/50 -w100 -Z32K", &["largest size (--sizes)", "65536"]),
     ] {
-        let before = Snapshot::of(&path);
+        let before = Snapshot::take(&path);
         let run = place.short_run("").args(words).arg(&path).run();
         run.expect_status(3).expect_stderr(parts);
-        assert_eq!((Snapshot::of(&path), &*run.stdout), (before, ""), "{words}");
+        assert_eq!((Snapshot::take(&path), &*run.stdout), (before, ""), "{words}");
     }
-    let before = Snapshot::of(&path);
+    let before = Snapshot::take(&path);
     let run = place.short_run("-w100 --sizes=4K/50:2M/50").arg(&path).run();
     run.expect_status(1).expect_stderr(&["too small", "2MiB"]);
-    assert_eq!(Snapshot::of(&path), before);
+    assert_eq!(Snapshot::take(&path), before);
     or_skip!(place.direct_io());
     let run = place.short_run("-Su --sizes=4K/50:4100/50").arg(&path).run();
     run.expect_status(3).expect_stderr(&["direct I/O", "the size (--sizes) is 4100 bytes"]);
@@ -213,7 +213,7 @@ fn what_does_not_go_together_is_refused_and_touches_nothing() {
 #[test]
 fn profiles_and_plans_say_the_sizes() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let words = "-d1 -W0 -r -w40 --sizes=4K/75:16K/25 --discard=20";
     let profile = place.diskspd("-Rpxml").args(words).arg("a.dat").run();
     profile.expect_status(0).expect_stdout(&["<Sizes>4K/75:16K/25</Sizes>", "<Random>0</Random>"]);

@@ -190,8 +190,8 @@ fn every_engine_draws_by_the_law() {
         let (made, ios) = made.zip(ios).expect("counts");
         assert!(ios > 0 && made.abs_diff(ios) <= 64, "{engine}: {made} made, {ios} I/Os");
         for share in skew["hottest"].as_array().expect("three shares") {
-            let of = |name: &str| share[name].as_f64().expect("a number") / 100.0;
-            let (drawn, law) = (of("drawn_percent"), of("law_percent"));
+            let share_of = |name: &str| share[name].as_f64().expect("a number") / 100.0;
+            let (drawn, law) = (share_of("drawn_percent"), share_of("law_percent"));
             let deviation = (law * (1.0 - law) / made as f64).sqrt();
             assert!((drawn - law).abs() < 5.0 * deviation, "{engine}: {drawn} {law} of {made}");
         }

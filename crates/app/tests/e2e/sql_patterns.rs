@@ -190,18 +190,18 @@ fn rows_are_on_the_files_of_data_log_and_tempdb() {
 }
 
 /// A load of a preset as printed.
-struct Shown {
+struct PrintedLoad {
     name: String,
     source: String,
     /// The part after `diskspd`.
     command: String,
 }
 
-fn shown(place: &Workplace, preset: &str) -> Vec<Shown> {
+fn shown(place: &Workplace, preset: &str) -> Vec<PrintedLoad> {
     let run = place.diskspd(&format!("preset show {preset}")).run();
     run.expect_status(0);
     assert!(!run.stdout.contains("not expressible"), "{run}");
-    let mut found: Vec<Shown> = Vec::new();
+    let mut found: Vec<PrintedLoad> = Vec::new();
     for line in run.stdout.lines() {
         match (
             line.strip_prefix("# source: "),
@@ -211,7 +211,7 @@ fn shown(place: &Workplace, preset: &str) -> Vec<Shown> {
         ) {
             (Some(source), _, _, Some(last)) => source.clone_into(&mut last.source),
             (_, Some(name), ..) => {
-                found.push(Shown { name: name.to_owned(), source: String::new(), command: String::new() });
+                found.push(PrintedLoad { name: name.to_owned(), source: String::new(), command: String::new() });
             }
             (_, _, Some(command), Some(last)) => command.clone_into(&mut last.command),
             _ => {}
@@ -284,7 +284,7 @@ fn of_row(place: &Workplace, row: &Row) -> String {
 #[test]
 fn each_row_is_what_the_kernel_sees() {
     let place = workplace!();
-    place.made("a.dat", "-c16M");
+    place.create_file("a.dat", "-c16M");
     for row in ROWS {
         let preset = of_row(&place, row);
         let load = std::fs::read_to_string(place.path("row.toml")).expect("a text");
@@ -337,7 +337,7 @@ fn a_pass_of_a_run_in_doubt_is_unproven_and_limits_are_in_the_table() {
     let text = "form = \"diskspd-preset/1\"\ntitle = \"Judged\"\njudge = true\nbands = \"data\"\n\
                 load = [{ name = \"reads\", options = \"-d1 -W0 -L -b4K -r -o1 --engine=null --rate=40000000\" }]\n";
     place.file("p.toml", text.as_bytes());
-    place.made("a.dat", "-c8M");
+    place.create_file("a.dat", "-c8M");
     let words = "preset run p.toml --expect vm-iops=100000000 a.dat";
     let run = place.diskspd(words).run();
     run.expect_status(0).expect_stdout(&["1 load: 1 PASS, unproven", "of the", "% of vm-iops"]);

@@ -6,7 +6,7 @@ use std::fs;
 use testkit::{Program, Snapshot, or_skip, workplace};
 
 /// I/Os of each stream by direction, in a result.
-fn told(measured: &Value) -> BTreeMap<(String, String), u64> {
+fn ios_by_stream(measured: &Value) -> BTreeMap<(String, String), u64> {
     let mut told = BTreeMap::new();
     for stream in measured["streams"].as_array().expect("a list") {
         for direction in ["read", "write"] {
@@ -27,7 +27,7 @@ fn with_streams(program: Program, streams: &[&str]) -> Program {
 fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
     let place = workplace!();
     for name in ["data.dat", "log file.dat"] {
-        place.made(name, "-c1M");
+        place.create_file(name, "-c1M");
     }
     let streams = ["point: -b8K -r -w30 -t2", "log: -b4K -w100 'log file.dat'", "scan: -b64K -si"];
     let job = with_streams(place.diskspd("-o1 -W0 -d60 -L -z3"), &streams).args("-Rptoml data.dat").run();
@@ -55,7 +55,7 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
         };
         *seen.entry((name.to_owned(), if io.write { "write" } else { "read" }.to_owned())).or_default() += 1;
     }
-    let told: BTreeMap<_, _> = told(&measured).into_iter().filter(|(_, ios)| *ios > 0).collect();
+    let told: BTreeMap<_, _> = ios_by_stream(&measured).into_iter().filter(|(_, ios)| *ios > 0).collect();
     assert_eq!(seen, told);
     let points = seen.get(&("point".to_owned(), "write".to_owned())).copied().unwrap_or(0);
     assert!(points > 0 && seen.values().sum::<u64>() == 2000, "{seen:?}");
@@ -76,7 +76,7 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
     assert!(text.find("Total latency distribution:") < text.find("\nStreams\n"), "{text}");
     place.diskspd("report r.xml --output again.json").run().expect_status(0);
     let again = place.measured("again.json");
-    assert_eq!(self::told(&again), self::told(&measured));
+    assert_eq!(self::ios_by_stream(&again), self::ios_by_stream(&measured));
     let count = |of: &Value| of["streams"][0]["latency"]["total"]["count"].clone();
     assert_eq!(count(&again), count(&measured));
     for (row, read) in measured["rows"].as_array().expect("rows").iter().zip(again["rows"].as_array().expect("rows")) {
@@ -91,7 +91,7 @@ fn each_stream_does_its_own_load_and_its_figures_are_what_the_kernel_saw() {
 #[test]
 fn a_hot_and_a_cold_range_of_one_file_are_measured_apart() {
     let place = workplace!();
-    place.made("data.dat", "-c4M");
+    place.create_file("data.dat", "-c4M");
     let job = with_streams(place.diskspd("-b4K -r -o1 -W0 -d60 -L"), &["hot: -B0:1M", "cold: -B1M:3M -b8K"]);
     let job = job.args("-Rptoml data.dat").run();
     job.expect_status(0);
@@ -100,7 +100,7 @@ fn a_hot_and_a_cold_range_of_one_file_are_measured_apart() {
     let (hot, cold): (Vec<_>, Vec<_>) = ios.iter().partition(|io| io.length == 4096);
     assert!(hot.iter().all(|io| io.offset < 1 << 20), "{hot:?}");
     assert!(cold.iter().all(|io| io.offset >= 1 << 20), "{cold:?}");
-    let told = told(&place.measured("r.json"));
+    let told = ios_by_stream(&place.measured("r.json"));
     let reads = |name: &str| told[&(name.to_owned(), "read".to_owned())];
     assert_eq!((reads("hot"), reads("cold")), (hot.len() as u64, cold.len() as u64));
 }
@@ -119,14 +119,14 @@ fn streams_share_a_file_which_is_created_once_and_guarded() {
     let are_there = (0..5).any(|_| {
         run("-c1M -d1 -W0 --json r.json").run().expect_status(0);
         assert_eq!(fs::metadata(place.path("a.dat")).expect("made").len(), 1 << 20);
-        let told = told(&place.measured("r.json"));
+        let told = ios_by_stream(&place.measured("r.json"));
         told[&("a".to_owned(), "write".to_owned())] > 0 && told[&("b".to_owned(), "read".to_owned())] > 0
     });
     assert!(are_there, "a stream without I/Os");
     let theirs = place.file("theirs.dat", &vec![7; 1 << 20]);
-    let before = Snapshot::of(&theirs);
+    let before = Snapshot::take(&theirs);
     with_streams(place.short_run(""), &["a: -b4K", "b: -b4K -w1"]).arg(&theirs).run().expect_status(3);
-    assert_eq!(Snapshot::of(&theirs), before);
+    assert_eq!(Snapshot::take(&theirs), before);
 }
 
 #[test]

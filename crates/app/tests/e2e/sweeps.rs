@@ -78,7 +78,7 @@ fn every_point_is_run_and_kept() {
 #[test]
 fn what_was_stopped_has_no_answer() {
     let place = workplace!();
-    place.made("f", "-c1M");
+    place.create_file("f", "-c1M");
     for (words, is_measured) in [
         ("sweep --vary o=1,2", false),
         ("repeat --runs 2", false),
@@ -205,13 +205,13 @@ fn targets_are_made_once_and_split_into_files_that_share_the_depth() {
     assert_eq!(run.stdout.lines().filter(first).count(), 2, "a line for each run: {}", run.stdout);
     assert_eq!(files(&place, "."), ["a-1of2.dat", "a-2of2.dat", "a.dat", "d"]);
     assert_eq!(place.content("a-2of2.dat").len(), 1 << 20);
-    let made = |place: &Workplace| fs::metadata(place.path("a.dat")).expect("it is there").modified().expect("a time");
+    let modified_time = |place: &Workplace| fs::metadata(place.path("a.dat")).expect("it is there").modified().expect("a time");
     let run = place.diskspd("sweep --vary o=1,2 --dir e -- -c2M -d1 -W0 -b64K -r -L a.dat").run();
     run.expect_status(0).expect_stderr(&["2MiB to create targets"]);
-    let when = made(&place);
+    let when = modified_time(&place);
     let run = place.diskspd("sweep --vary o=1,2 --dir f -- -c2M -d1 -W0 -b64K -r -L a.dat").run();
     run.expect_status(0).expect_stderr(&["no targets to create; the load writes nothing"]);
-    assert_eq!(made(&place), when, "what stands is not made again");
+    assert_eq!(modified_time(&place), when, "what stands is not made again");
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn a_mix_is_described_and_block_sizes_have_a_throughput() {
 #[test]
 fn a_report_of_a_directory_is_what_the_series_printed() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let load = "-- -d1 -W0 -b4K -r -L --engine=null a.dat";
     for series in ["sweep --vary o=1,2", "repeat --runs 2", "ab --pairs 3 --a -o1 --b -o2"] {
         let run = place.diskspd(series).args("--dir results").args(load).run();

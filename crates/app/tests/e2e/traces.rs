@@ -34,7 +34,7 @@ fn requests(figures: &Value, kind: &str) -> u64 {
 #[test]
 fn a_trace_has_the_ios_that_the_kernel_saw() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let words = "-b4K -r -w30 -o1 -t2 -W0 -d60 --engine=sync --max-ios=300 --trace=t.iotrace a.dat";
     let seen = or_skip!(place.traced(words));
     let mut seen: Vec<_> =
@@ -60,7 +60,7 @@ fn a_trace_has_as_many_ios_of_each_kind_as_the_run_counts() {
         ("-b4K -r -o4 -t1 -u", 0),
         ("-b4K -r -o4 -t1 --rate=100000", 0),
     ] {
-        place.made("a.dat", "-c1M");
+        place.create_file("a.dat", "-c1M");
         let run = place.diskspd(load).args("-d60 -W0 --max-ios=5000 --json=r.json --trace=t.iotrace a.dat").run();
         run.expect_status(0);
         let (figures, measured) = (shown(&place, "t.iotrace"), place.measured("r.json"));
@@ -75,7 +75,7 @@ fn a_trace_has_as_many_ios_of_each_kind_as_the_run_counts() {
 
 /// The load of the job for a trace of this load, as it runs.
 fn fitted(place: &Workplace, load: &str, ios: u32) -> Value {
-    place.made("a.dat", "-c64M");
+    place.create_file("a.dat", "-c64M");
     let run = place.diskspd(load).args(&format!("-d600 -W0 -t1 --engine=null --max-ios={ios} --trace=t.iotrace a.dat"));
     run.run().expect_status(0);
     let show = place.diskspd("trace show t.iotrace --job job.toml").run();
@@ -144,7 +144,7 @@ fn traces_of_other_tools_are_shown() {
 #[test]
 fn a_damaged_trace_is_used_up_to_its_damage() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let load = "-b4K -r -o1 -t1 -W0 -d60 --engine=null --max-ios=20000 --trace=t.iotrace a.dat";
     place.diskspd(load).run().expect_status(0);
     let whole = place.content("t.iotrace");
@@ -166,7 +166,7 @@ fn a_damaged_trace_is_used_up_to_its_damage() {
 #[test]
 fn what_is_no_trace_and_what_would_be_lost_is_refused() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     place.file("text.txt", b"some text\n");
     let refused = |words: &str, parts: &[&str]| -> Finished {
         let run = place.diskspd(words).run();

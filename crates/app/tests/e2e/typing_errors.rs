@@ -5,7 +5,7 @@ use testkit::workplace;
 #[test]
 fn a_value_apart_from_its_option_is_refused() {
     let place = workplace!();
-    place.made("f", "-c64K");
+    place.create_file("f", "-c64K");
     for (words, expected) in [
         ("-d 1 f", "'-d 1': write -d1, without a space"),
         ("-b 8K f", "'-b 8K': write -b8K, without a space"),
@@ -19,14 +19,14 @@ fn a_value_apart_from_its_option_is_refused() {
         assert_eq!(run.stdout, "", "{words}");
     }
     // A file of that name is a target.
-    place.made("./50", "-c64K");
+    place.create_file("./50", "-c64K");
     place.diskspd("-d1 -W0 -b4K --max-ios=1 -w 50").run().expect_status(0);
 }
 
 #[test]
 fn seconds_have_no_other_unit() {
     let place = workplace!();
-    place.made("f", "-c64K");
+    place.create_file("f", "-c64K");
     for (words, expected) in [
         ("-d1m f", "cannot have a unit; write -d60"),
         ("-d2h f", "cannot have a unit; write -d7200"),
@@ -68,7 +68,7 @@ fn what_was_meant_is_named() {
 #[test]
 fn a_range_of_a_sweep_is_not_a_value() {
     let place = workplace!();
-    place.made("f", "-c1M");
+    place.create_file("f", "-c1M");
     for (words, expected) in [
         ("sweep --vary o=1-4 -- -d1 f", "ERROR: --vary 'o=1-4': '1-4' is not a value; write 1..4 for a range"),
         ("sweep --vary b=4K-64K*2 -- -d1 f", "write 4K..64K*2 for a range"),
@@ -89,7 +89,7 @@ fn a_range_of_a_sweep_is_not_a_value() {
 #[test]
 fn writes_without_a_percentage_are_none_and_that_is_said() {
     let place = workplace!();
-    place.made("f", "-c1M");
+    place.create_file("f", "-c1M");
     let run = place.short_run("-b4K").args("-w f").run();
     run.expect_status(0).expect_stderr(&["WARNING: -w without a percentage writes nothing, as -w0"]);
     let run = place.short_run("-b4K").args("-w0 f").run();
@@ -142,7 +142,7 @@ fn only_what_was_typed_is_named() {
     let run = place.diskspd(r"E:\x").run();
     run.expect_status(3).expect_stderr(&[r"ERROR: target 'E:\x' is a Windows path; give a file"]);
     assert_eq!(run.stderr.lines().count(), 1, "{run}");
-    place.made("f", "-c4M");
+    place.create_file("f", "-c4M");
     for (words, expected) in [
         ("-b2M -f1M f", "ERROR: 'f': its range (-f) of 1MiB is too small for a block of 2MiB"),
         ("-b8M f", "ERROR: 'f': the target of 4MiB is too small for a block of 8MiB"),
@@ -187,7 +187,7 @@ fn paths_of_subcommands_may_be_any_bytes() {
 #[test]
 fn scripts_get_no_line_that_they_did_not_ask_for() {
     let place = workplace!();
-    place.made("f", "-c1M");
+    place.create_file("f", "-c1M");
     let run = place.diskspd("-c1M -d3 -W0 -b4K -o2 -r -L -w30 f").env("DISKSPD_OVERWRITE", "1").run();
     run.expect_status(0);
     assert_eq!(run.stderr, "", "nothing without -v");

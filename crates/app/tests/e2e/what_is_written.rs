@@ -5,7 +5,7 @@ use testkit::{Workplace, or_skip, workplace};
 
 fn place() -> Workplace {
     let place = workplace!();
-    place.made("a.dat", "-c256K -Z");
+    place.create_file("a.dat", "-c256K -Z");
     place
 }
 
@@ -30,7 +30,7 @@ fn by_default_bytes_00_to_ff() {
 #[test]
 fn zeros_with_z() {
     let place = place();
-    place.made("a.dat", "-c256K");
+    place.create_file("a.dat", "-c256K");
     let starts = or_skip!(starts(&place, 2000, "-b4K -Z"));
     assert!(!starts.is_empty() && starts.iter().all(|start| *start == [0; 64]));
     place.short_run("-w100 -b64K -o4 -Z a.dat").run().expect_status(0);

@@ -9,8 +9,8 @@ use testkit::{
 
 fn place() -> Workplace {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
-    place.made("b.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
+    place.create_file("b.dat", "-c1M");
     place
 }
 
@@ -57,7 +57,7 @@ fn there_are_as_many_threads_as_asked_for() {
         let expected: BTreeSet<String> = (0..threads).map(|number| format!("worker {number}")).collect();
         assert!(workers.into_iter().eq(&expected), "{words}: {names:?}");
         run.expect_stdout(&[&format!("thread count:\t\t{threads}\n")]);
-        assert_eq!(Report::of(&run.stdout).total.rows.len(), rows, "{run}");
+        assert_eq!(Report::parse(&run.stdout).total.rows.len(), rows, "{run}");
     }
 }
 
@@ -358,7 +358,7 @@ fn phases_take_at_least_their_time() {
     let begun = Instant::now();
     let run = place.diskspd("-d1 -W1 -C1 -b4K a.dat").run();
     let all_seconds = begun.elapsed().as_secs_f64();
-    let seconds = Report::of(&run.stdout).seconds;
+    let seconds = Report::parse(&run.stdout).seconds;
     assert!(all_seconds >= 3.0 && seconds >= 0.99, "{run}");
     assert!(seconds <= all_seconds - 1.99, "only the measurement counts\n{run}");
 }
@@ -378,7 +378,7 @@ fn statistics_that_were_asked_for_are_there_and_no_others() {
         ("-L -D", [true, true, true]),
     ] {
         let run = place.diskspd("-d1 -W0 -b4K").args(words).args("a.dat").run();
-        let report = Report::of(run.expect_status(0).stdout.as_str());
+        let report = Report::parse(run.expect_status(0).stdout.as_str());
         for table in [&report.total, &report.read, &report.write] {
             let found = optional.map(|column| table.titles.iter().any(|title| title == column));
             assert_eq!(found, columns, "{run}");
@@ -407,7 +407,7 @@ fn dots_come_after_every_so_many_ios() {
         let run = place.diskspd("-d1 -W0 -b4K -g1000i -P100 a.dat").run();
         run.expect_status(0);
         let dots = run.stderr.matches('.').count() as u64;
-        let expected = Report::of(&run.stdout).total.sum.ios / 100;
+        let expected = Report::parse(&run.stdout).total.sum.ios / 100;
         assert!(dots <= expected + 1, "{dots} dots for {expected}\n{run}");
         assert_eq!(run.stderr.trim_matches(|c| c == '.' || c == '\n'), "", "{run}");
         seen.push((dots, expected));
@@ -422,14 +422,14 @@ fn dots_come_after_every_so_many_ios() {
 #[test]
 fn showing_a_profile_or_a_plan_touches_nothing() {
     let place = place();
-    let before = (Snapshot::of(place.path("a.dat")), Snapshot::of(place.path("b.dat")));
+    let before = (Snapshot::take(place.path("a.dat")), Snapshot::take(place.path("b.dat")));
     let entries = std::fs::read_dir(place.folder()).expect("our folder").count();
     let harm = "-c2M -w100 -Zr -b4K -t2 -r --recreate --overwrite";
     for words in ["-Rp", "-Rptext", "-Rpxml", "-Rptoml", "--plan", "--plan -Su"] {
         let run = place.diskspd(words).args(harm).args("a.dat b.dat new.dat").arg(place.path("deep/new.dat")).run();
         run.expect_status(0).expect_stdout(&["a.dat", "new.dat"]);
     }
-    assert_eq!((Snapshot::of(place.path("a.dat")), Snapshot::of(place.path("b.dat"))), before);
+    assert_eq!((Snapshot::take(place.path("a.dat")), Snapshot::take(place.path("b.dat"))), before);
     assert_eq!(std::fs::read_dir(place.folder()).expect("our folder").count(), entries);
 }
 
@@ -458,7 +458,7 @@ fn a_plan_says_which_thread_cpu_range_depth_memory_and_engine_and_why() {
 #[test]
 fn near_device_runs_threads_on_a_node_or_says_that_it_is_not_known() {
     let place = workplace!();
-    let path = place.made("t.dat", "-c64K");
+    let path = place.create_file("t.dat", "-c64K");
     let run = place.diskspd("-d1 -W0 -b4K -t2 --near-device").arg(&path).run();
     run.expect_status(0);
     // The choice of CPUs is tested in plan, with nodes that this machine need not have.

@@ -35,11 +35,11 @@ fn fio(place: &Workplace, fio: &std::path::Path, file: &str, seed: usize) -> Spe
     let run = place.tool(fio).args(mix).args(&format!("--randseed={seed}")).args(&job).run();
     assert!(run.status.success(), "{run}");
     let result: Value = serde_json::from_str(&run.stdout).expect("it is JSON");
-    let of = |kind: &str, path: &str| number(&result["jobs"][0][kind], path);
-    let ios = of("read", "/total_ios") + of("write", "/total_ios");
-    let time = |kind: &str| of(kind, "/total_ios") * of(kind, "/lat_ns/mean");
+    let value = |kind: &str, path: &str| number(&result["jobs"][0][kind], path);
+    let ios = value("read", "/total_ios") + value("write", "/total_ios");
+    let time = |kind: &str| value(kind, "/total_ios") * value(kind, "/lat_ns/mean");
     Speed {
-        bytes_per_s: of("read", "/bw_bytes") + of("write", "/bw_bytes"),
+        bytes_per_s: value("read", "/bw_bytes") + value("write", "/bw_bytes"),
         mean_ns: (time("read") + time("write")) / ios,
     }
 }

@@ -21,7 +21,7 @@ struct Served {
 }
 
 impl Served {
-    fn of(reads: &[SlowRead], began: Instant, depth: usize) -> Self {
+    fn from_reads(reads: &[SlowRead], began: Instant, depth: usize) -> Self {
         let ascending = |time: fn(&SlowRead) -> Instant| {
             let mut times_ns: Vec<f64> = reads.iter().map(|read| (time(read) - began).as_nanos() as f64).collect();
             times_ns.sort_by(f64::total_cmp);
@@ -75,7 +75,7 @@ fn figures_lie_between_the_times_of_the_file_system() {
         let began = Instant::now();
         let run = place.diskspd(&words).arg(&faulty.file).run();
         run.expect_status(0);
-        let served = Served::of(&faulty.take_slow_reads(), began, depth);
+        let served = Served::from_reads(&faulty.take_slow_reads(), began, depth);
         assert_eq!(served.arrived_ns.len(), count, "{run}");
         let document: Value = place.json("r.json");
         let measured = &document["time_spans"][0]["measured"];

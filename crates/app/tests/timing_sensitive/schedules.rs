@@ -15,7 +15,7 @@ fn text(place: &Workplace, name: &str) -> String {
 /// I/Os per second of a run with a limit, and the tolerance of half a percent or one I/O.
 fn rate_of(place: &Workplace, words: &str, expected: f64) -> (f64, f64) {
     let run = place.diskspd("-d2 -W0 -b4K").args(words).args("a.dat").run();
-    let report = Report::of(&run.expect_status(0).stdout);
+    let report = Report::parse(&run.expect_status(0).stdout);
     (report.total.sum.ios_per_s, (expected * 0.005).max(1.0 / report.seconds))
 }
 
@@ -23,7 +23,7 @@ fn rate_of(place: &Workplace, words: &str, expected: f64) -> (f64, f64) {
 #[test]
 fn limits_of_rate_are_kept() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     for (words, expected) in [
         ("-g500i -o2", 500.0),
         ("-g500i -o1", 500.0),
@@ -52,7 +52,7 @@ fn limits_of_rate_are_kept() {
 #[test]
 fn limits_of_rate_are_not_exceeded() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // Gaps too short to sleep in are spun; a busy machine may do fewer I/Os, but never more.
     for (words, limit) in
         [("-g20000i -o4", 20_000.0), ("-g20000i -o1", 20_000.0), ("-g4096000 -o1 -t2 -si", 2_000_000.0)]

@@ -51,7 +51,7 @@ fn ios_that_would_wait_go_to_kernel_threads() {
 fn threads_away_from_the_interrupts_are_noted() {
     let place = workplace!();
     or_skip!(place.direct_io());
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let words = "-d1 -W0 -b4K -r -o2 -Su --json r.json";
     place.diskspd(words).arg("a.dat").run().expect_status(0);
     let document = document(&place);
@@ -87,7 +87,7 @@ fn a_limit_of_cpu_time_is_warned_of() {
     let _cpus = with_cpus();
     let place = workplace!();
     let group = or_skip!(Cgroup::of_cpu(20));
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let run = inside(&place, &group).args("-d2 -W0 -b4K -o1 --json r.json a.dat").run();
     run.expect_status(0);
     if !is_found(&place, "cpu-limited") && is_found(&place, "cpu-contention") {

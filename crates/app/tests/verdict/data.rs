@@ -271,7 +271,7 @@ fn a_small_target_of_a_virtual_machine_is_noted() {
 #[test]
 fn buffered_writes_that_memory_still_holds_are_warned_of() {
     let place = workplace!();
-    place.made("a.dat", "-c64M");
+    place.create_file("a.dat", "-c64M");
     let written_early = |name: &str| fs::read_to_string(name).ok().and_then(|text| text.trim().parse::<u64>().ok());
     if written_early("/proc/sys/vm/dirty_expire_centisecs").is_none_or(|centiseconds| centiseconds < 1000) {
         skip!("this machine writes dirty pages at once, or does not say when");
@@ -294,7 +294,7 @@ fn buffered_writes_that_memory_still_holds_are_warned_of() {
 #[test]
 fn a_pattern_on_compressed_memory_is_warned_of() {
     let place = workplace!();
-    let zram = or_skip!(Zram::of(8 << 20));
+    let zram = or_skip!(Zram::create(8 << 20));
     let measure = |words: &str| {
         let run = place.diskspd("-d1 -W0 -b4K -w100 -Su --json r.json").args(words).arg(&zram.path).run();
         run.expect_status(0);

@@ -51,7 +51,7 @@ fn a_device_that_fails_makes_it_invalid() {
 #[test]
 fn a_pause_is_warned_of() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let mut run = place.diskspd("-d600 -W0 -b4K -g100i -v --json r.json a.dat").start();
     run.wait_for_stderr("starting measurements");
     run.wait_for_ios();

@@ -12,7 +12,7 @@ const SOUND: [&str; 2] =
 #[test]
 fn it_ends_every_form_of_a_result() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let run = place.diskspd("-d1 -W0 -b4K -g1 -v --json r.json --xml r.xml a.dat").run();
     run.expect_status(0);
     let (_, block) = run.stdout.split_once("\nVerdict: ").unwrap_or_else(|| panic!("no verdict\n{run}"));
@@ -59,7 +59,7 @@ fn strict_turns_invalid_figures_into_status_4() {
     });
     let place = workplace!();
     // This one is sound.
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     place.diskspd("-d1 -W0 -b4K --strict a.dat").run().expect_status(0);
 }
 
@@ -67,7 +67,7 @@ fn strict_turns_invalid_figures_into_status_4() {
 #[test]
 fn a_run_that_is_stopped_says_so() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let mut run = place.diskspd("-d600 -W0 -b4K -g1 -v --json r.json a.dat").start();
     run.wait_for_stderr("starting measurements");
     std::thread::sleep(Duration::from_millis(200));
@@ -79,7 +79,7 @@ fn a_run_that_is_stopped_says_so() {
 #[test]
 fn percentiles_of_few_ios_are_named() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let run = place.diskspd("-d60 -W0 -b4K -o1 -L --max-ios=500 --json r.json a.dat").run();
     run.expect_status(0);
     assert_eq!(

@@ -30,7 +30,7 @@ fn severity(place: &Workplace, run: &Finished, name: &str) -> (String, f64) {
 #[test]
 fn data_that_is_written_over_in_memory_is_warned_of_and_what_is_written_through_is_not() {
     let place = workplace!();
-    place.made("a.dat", "-c4M");
+    place.create_file("a.dat", "-c4M");
     for words in ["-Sb", "-Sm -o1"] {
         let run = place.diskspd("-d2 -W1 -r -b4K -w100 -v --json r.json").args(words).arg("a.dat").run();
         run.expect_status(0).expect_stdout(&["\nbytes asked and bytes at storage, in MiB", "\ncached writes: "]);
@@ -88,7 +88,7 @@ fn a_loop_device_over_a_file_in_memory_makes_it_invalid() {
 #[test]
 fn compressed_memory_is_no_disk() {
     let place = workplace!();
-    let zram = or_skip!(Zram::of(8 << 20));
+    let zram = or_skip!(Zram::create(8 << 20));
     let words = format!("-d1 -W0 -b4K -w100 -Zr -Su --json r.json --destroy={}", zram.name());
     let run = place.diskspd(&words).arg(&zram.path).run();
     run.expect_status(0);
@@ -110,7 +110,7 @@ fn direct_io_on_a_file_in_memory_makes_it_invalid() {
 #[test]
 fn series_and_comparisons_say_which_runs_measured_memory() {
     let place = workplace!();
-    place.made("a.dat", "-c4M");
+    place.create_file("a.dat", "-c4M");
     let load = "-d1 -W0 -r -b4K -w100";
     for (name, words) in [("first.json", "-Sb"), ("second.json", "-Sw")] {
         place.diskspd(load).args(words).args("--json").arg(name).arg("a.dat").run().expect_status(0);
@@ -121,17 +121,17 @@ fn series_and_comparisons_say_which_runs_measured_memory() {
     if !is_counted {
         skip!("the build is on no file system whose bytes are counted");
     }
-    let told = |run: &Finished, runs: &str| {
+    let expect_finding = |run: &Finished, runs: &str| {
         let report = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         let finding = report.split("WARN writes-in-memory: ").nth(1).unwrap_or_else(|| panic!("no finding: {run}"));
         assert!(finding.split(" WARN ").next().is_some_and(|finding| finding.contains(runs)), "{runs}: {run}");
     };
-    told(&compared, "in 1 of 2 runs: first.json");
+    expect_finding(&compared, "in 1 of 2 runs: first.json");
     for series in ["repeat --runs 2 --", "sweep --vary o=1,2 --"] {
-        told(&place.diskspd(series).args(load).args("-Sb a.dat").run(), "in both runs");
+        expect_finding(&place.diskspd(series).args(load).args("-Sb a.dat").run(), "in both runs");
     }
     let pairs = place.diskspd("ab --pairs 3 --a=-Sb --b=-Sw --").args(load).arg("a.dat").run();
-    told(&pairs, "in 3 of 6 runs: pair ");
+    expect_finding(&pairs, "in 3 of 6 runs: pair ");
 }
 
 // Shows verdict: served-from-cache

@@ -57,8 +57,8 @@ fn shortfalls_are_found() {
     }
     let above_memory = or_skip!(LoopDevice::over(&place, &in_memory));
     let above_cache = or_skip!(LoopDevice::over(&place, &cached));
-    let zram = or_skip!(Zram::of(8 << 20));
-    place.made("small.dat", "-c4M");
+    let zram = or_skip!(Zram::create(8 << 20));
+    place.create_file("small.dat", "-c4M");
     place.diskspd("-d1 -W0 -c1M -o1 --max-ios=1").arg(memory.path.join("a.dat")).run().expect_status(0);
     let on = |device: &LoopDevice<'_>, image: &std::path::Path, load: Program| {
         load.arg(format!("--destroy={}", image.display())).arg(&device.path)
@@ -100,7 +100,7 @@ fn sound_runs_are_not_accused() {
     let place = workplace!();
     or_skip!(place.direct_io());
     place.file("large.dat", &vec![1; 64 << 20]);
-    place.made("own.dat", "-c64M");
+    place.create_file("own.dat", "-c64M");
     place.tool("sync").run().expect_status(0);
     place.diskspd("-d1 -W0 -Su --json r.json large.dat").run().expect_status(0);
     or_skip!(counted_disk(&place));

@@ -160,7 +160,7 @@ fn a_limit_of_io_is_warned_of() {
 fn starts_that_come_late_or_never_are_warned_of() {
     let _cpus = with_cpus();
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let run = place.diskspd("-d1 -W0 -r -b4K -o1 --rate=20000000 --json r.json a.dat").run();
     run.expect_status(0);
     found(&place, &run, "starts-not-made");
@@ -212,7 +212,7 @@ fn latencies_without_those_of_the_last_ios_are_warned_of() {
 #[test]
 fn buffered_targets_that_fit_in_memory_are_noted() {
     let place = workplace!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     // Written through, so that nothing is left in memory, and nothing is read from it.
     let run = place.diskspd("-d1 -W0 -b4K -w100 -Sw --json r.json a.dat").run();
     run.expect_status(0);

@@ -2,7 +2,7 @@
 //! tears it, as a network block device, raw and below file systems. `diskspd verify --journal` has to say what it says.
 
 use crate::machine;
-use crate::tools::{Made, run};
+use crate::tools::{DeviceSetup, run};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -17,21 +17,21 @@ const MIB: u64 = 1 << 20;
 
 /// The disk of a server, connected.
 struct Connected<'a> {
-    _client: Made<'a>,
+    _client: DeviceSetup<'a>,
 }
 
 fn connected<'a>(place: &'a Workplace, server: &BlockServer) -> Result<Connected<'a>, String> {
     run(place, "modprobe nbd nbds_max=1")?;
     let connect = format!("nbd-client 127.0.0.1 {} /dev/nbd0 -b 512 -N row", server.port());
     Ok(Connected {
-        _client: Made::by(place, &connect, "nbd-client -d /dev/nbd0 && while pgrep nbd-client; do sleep 0.1; done")?,
+        _client: DeviceSetup::by(place, &connect, "nbd-client -d /dev/nbd0 && while pgrep nbd-client; do sleep 0.1; done")?,
     })
 }
 
 /// The same below a device of the device mapper, whose name permits writing.
-fn mapped(place: &Workplace, size_bytes: u64) -> Result<Made<'_>, String> {
+fn mapped(place: &Workplace, size_bytes: u64) -> Result<DeviceSetup<'_>, String> {
     let table = format!("0 {} linear /dev/nbd0 0", size_bytes / 512);
-    Made::by(place, &format!("dmsetup create cut --table '{table}'"), "dmsetup remove --retry --force cut")
+    DeviceSetup::by(place, &format!("dmsetup create cut --table '{table}'"), "dmsetup remove --retry --force cut")
 }
 
 /// Bytes of a log before its records.
@@ -133,7 +133,7 @@ fn nothing_is_missed(place: &Workplace, system: &FileSystem) -> Result<(), Strin
         {
             let _connected = connected(place, &server)?;
             run(place, system.make)?;
-            let _mounted = Made::by(place, &mount, &unmount)?;
+            let _mounted = DeviceSetup::by(place, &mount, &unmount)?;
             place.diskspd("-c4M -d60 -W0 -w100 -b64K --max-ios=64").arg(&target).run().expect_status(0);
             run(place, "sync")?;
             let words = format!("{load} -c4M -r --overwrite {every} -w100 -d600 -W0 --verify --journal=journal");
@@ -146,7 +146,7 @@ fn nothing_is_missed(place: &Workplace, system: &FileSystem) -> Result<(), Strin
         }
         server.back();
         let _connected = connected(place, &server)?;
-        let _mounted = Made::by(place, &mount, &unmount)?;
+        let _mounted = DeviceSetup::by(place, &mount, &unmount)?;
         let report = verified(place, &target, 0);
         assert_eq!(number(&report, "corrupt_units"), 0, "round {round}, {load}: {report}");
         assert!(number(&report, "durable_units") > 0, "round {round}, {load}: {report}");

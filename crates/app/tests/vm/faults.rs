@@ -3,14 +3,14 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Driver, Made, run};
+use crate::tools::{Driver, DeviceSetup, run};
 use serde_json::Value;
 use std::time::Duration;
 use testkit::{Finished, Report, Workplace, or_skip};
 
 /// The device mapper's device `row` with this table.
-fn mapped<'a>(place: &'a Workplace, table: &str) -> Result<(Made<'a>, Disk), String> {
-    let made = Made::by(place, &format!("dmsetup create row --table '{table}'"), "dmsetup remove --retry row")?;
+fn mapped<'a>(place: &'a Workplace, table: &str) -> Result<(DeviceSetup<'a>, Disk), String> {
+    let made = DeviceSetup::by(place, &format!("dmsetup create row --table '{table}'"), "dmsetup remove --retry row")?;
     Ok((made, Disk::named("dm-0")))
 }
 
@@ -44,7 +44,7 @@ fn a_slow_device_is_seen_as_slow() {
     let (_made, device) = or_skip!(mapped(&place, &table));
     let run = load(&place, "-Su -o1 -L -w50 --max-ios=60 --destroy=row", &device);
     run.expect_status(0);
-    let report = Report::of(&run.stdout);
+    let report = Report::parse(&run.stdout);
     for (row, least_ms) in [(&report.read, 20.0), (&report.write, 40.0)] {
         let mean: f64 = row.sum_of("AvgLat").and_then(|cell| cell.parse().ok()).expect("a mean");
         // The timer of dm-delay counts whole ticks.
@@ -83,7 +83,7 @@ fn a_disk_that_is_removed_ends_the_run_with_an_error() {
     running.wait_for_ios();
     let remove = format!("echo 1 > /sys/block/{}/device/device/remove", disk.name);
     // The driver was bound by hand, so that a rescan needs it again.
-    let _removed = or_skip!(Made::by(&place, &remove, "echo 1 > /sys/bus/pci/rescan"));
+    let _removed = or_skip!(DeviceSetup::by(&place, &remove, "echo 1 > /sys/bus/pci/rescan"));
     let run = running.finish();
     println!("{run}");
     assert_eq!(run.code(), Some(1), "{run}");
@@ -147,7 +147,7 @@ fn arrays_write_to_their_members_what_their_level_asks_for() {
         let make = format!(
             "mdadm --create /dev/md0 --quiet --run --assume-clean --level={level} --raid-devices=2 --metadata=1.2 {first} {second}"
         );
-        let _raid = or_skip!(Made::by(&place, &make, "mdadm --quiet --stop /dev/md0"));
+        let _raid = or_skip!(DeviceSetup::by(&place, &make, "mdadm --quiet --stop /dev/md0"));
         let raid = Disk::named("md0");
         for disk in &disks {
             place.write_refused(&[&disk.flag(&place)], &disk.path, &disk.path, &["in use", "part of md0"]);
@@ -156,7 +156,7 @@ fn arrays_write_to_their_members_what_their_level_asks_for() {
         let before: u64 = disks.iter().map(written).sum();
         let run = load(&place, &format!("-Su -w100 -o4 {flag}"), &raid);
         run.expect_status(0);
-        let bytes = Report::of(&run.stdout).write.sum.bytes;
+        let bytes = Report::parse(&run.stdout).write.sum.bytes;
         let reached = disks.iter().map(written).sum::<u64>() - before;
         assert!(bytes > 0 && reached >= bytes * halves, "level {level}: {reached} of {bytes} bytes");
     }
@@ -177,7 +177,7 @@ fn discards_and_zeroes_pass_through_stacks_or_are_refused() {
     let (_second, encrypted) = {
         let table = format!("0 4096 crypt aes-xts-plain64 {} 0 {} 0", "0".repeat(64), device.path.display());
         let made =
-            or_skip!(Made::by(&place, &format!("dmsetup create top --table '{table}'"), "dmsetup remove --retry top"));
+            or_skip!(DeviceSetup::by(&place, &format!("dmsetup create top --table '{table}'"), "dmsetup remove --retry top"));
         (made, Disk::named("dm-1"))
     };
     // Without allow_discards it takes none.

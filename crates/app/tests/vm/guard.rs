@@ -2,7 +2,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Made, ext4, run};
+use crate::tools::{DeviceSetup, ext4, run};
 use testkit::{Holder, Snapshot, Workplace, or_skip};
 
 /// Checks that the disk is refused with its own flag, for these reasons.
@@ -34,7 +34,7 @@ fn a_mounted_disk() {
     let flag = disk.flag(&place);
     or_skip!(ext4(&place, &disk.path));
     holds(&place, &disk, &flag, "an ext2, ext3 or ext4 file system");
-    let mounted = or_skip!(Made::mounted(&place, &disk.path));
+    let mounted = or_skip!(DeviceSetup::mounted(&place, &disk.path));
     let point = format!("mounted at '{}'", place.path("mounted").display());
     in_use(&place, &disk, &flag, &[&point]);
     drop(mounted);
@@ -51,7 +51,7 @@ fn a_partitioned_disk_and_its_partitions() {
     let flag_of_second = format!("{flag}-part2");
     holds(&place, &second, &flag_of_second, "the sampled blocks contain only zeros or diskspd's fill pattern");
     or_skip!(ext4(&place, &first.path));
-    let mounted = or_skip!(Made::mounted(&place, &first.path));
+    let mounted = or_skip!(DeviceSetup::mounted(&place, &first.path));
     in_use(&place, &disk, &flag, &["mounted at", &first.name, "one of its partitions"]);
     in_use(&place, &first, &format!("{flag}-part1"), &["mounted at"]);
     // The disk's flag does not permit a partition, nor one partition's another.
@@ -59,9 +59,9 @@ fn a_partitioned_disk_and_its_partitions() {
         place.write_refused(&[wrong], &second.path, &second.path, &[&flag_of_second]);
     }
     // A neighbour of a mounted partition may be used, and only it is written to.
-    let before = Snapshot::of(&first.path).checksum;
+    let before = Snapshot::take(&first.path).checksum;
     place.write_to(&[&flag_of_second], &second.path).expect_status(0);
-    assert_eq!(Snapshot::of(&first.path).checksum, before);
+    assert_eq!(Snapshot::take(&first.path).checksum, before);
     holds(&place, &second, &flag_of_second, "the sampled blocks contain only zeros or diskspd's fill pattern");
     drop(mounted);
     let holder = Holder::open(&place, &second.path);
@@ -78,13 +78,13 @@ fn swap() {
     let path = disk.path.display();
     or_skip!(run(&place, &format!("mkswap {path}")));
     holds(&place, &disk, &flag, "swap space");
-    let swap = or_skip!(Made::by(&place, &format!("swapon {path}"), &format!("swapoff {path}")));
+    let swap = or_skip!(DeviceSetup::by(&place, &format!("swapon {path}"), &format!("swapoff {path}")));
     in_use(&place, &disk, &flag, &["active swap"]);
     drop(swap);
     let [first, _] = or_skip!(partitioned(&place, &disk));
     let path = first.path.display();
     or_skip!(run(&place, &format!("mkswap {path}")));
-    let _swap = or_skip!(Made::by(&place, &format!("swapon {path}"), &format!("swapoff {path}")));
+    let _swap = or_skip!(DeviceSetup::by(&place, &format!("swapon {path}"), &format!("swapoff {path}")));
     in_use(&place, &disk, &flag, &["active swap", "one of its partitions"]);
 }
 
@@ -99,7 +99,7 @@ fn members_of_a_raid() {
             disks[0].path.display(),
             disks[1].path.display()
         );
-        let raid = or_skip!(Made::by(&place, &make, "mdadm --quiet --stop /dev/md0"));
+        let raid = or_skip!(DeviceSetup::by(&place, &make, "mdadm --quiet --stop /dev/md0"));
         for (disk, flag) in disks.iter().zip(&flags) {
             in_use(&place, disk, flag, &["part of md0 (raid1)"]);
         }
@@ -120,7 +120,7 @@ fn a_raid_is_written_to_by_its_uuid() {
         disks[0].path.display(),
         disks[1].path.display()
     );
-    let _raid = or_skip!(Made::by(&place, &make, "mdadm --quiet --stop /dev/md0"));
+    let _raid = or_skip!(DeviceSetup::by(&place, &make, "mdadm --quiet --stop /dev/md0"));
     let raid = Disk::named("md0");
     let uuid = raid.file("md/uuid").expect("the kernel tells");
     let flag = format!("--destroy={uuid}");
@@ -128,7 +128,7 @@ fn a_raid_is_written_to_by_its_uuid() {
     place.write_refused(&["--destroy=md0"], &raid.path, &raid.path, &["md0 is a kernel name, which can change"]);
     place.write_to(&[&flag], &raid.path).expect_status(0).expect_stdout(&["is overwritten", &flag]);
     or_skip!(ext4(&place, &raid.path));
-    let _mounted = or_skip!(Made::mounted(&place, &raid.path));
+    let _mounted = or_skip!(DeviceSetup::mounted(&place, &raid.path));
     in_use(&place, &raid, &flag, &["mounted at"]);
     in_use(&place, &disks[0], &disks[0].flag(&place), &["part of md0 (raid0)"]);
 }
@@ -139,7 +139,7 @@ fn what_the_device_mapper_holds() {
     let disk = Disk::plain(0).blank();
     let flag = disk.flag(&place);
     let make = format!("dmsetup create row --table '0 8192 linear {} 0'", disk.path.display());
-    let _mapped = or_skip!(Made::by(&place, &make, "dmsetup remove row"));
+    let _mapped = or_skip!(DeviceSetup::by(&place, &make, "dmsetup remove row"));
     let mapped = Disk::named("dm-0");
     in_use(&place, &disk, &flag, &["part of dm-0 (dm)"]);
     let name = mapped.flag(&place);
@@ -165,16 +165,16 @@ fn snapshots_and_thin_volumes() {
         ("snapshot-origin", format!("0 8192 snapshot-origin {origin}")),
         ("snapshot", format!("0 8192 snapshot {origin} {store} P 8")),
     ] {
-        let _mapped = or_skip!(Made::by(&place, &format!("dmsetup create row --table '{table}'"), remove));
+        let _mapped = or_skip!(DeviceSetup::by(&place, &format!("dmsetup create row --table '{table}'"), remove));
         let mapped = Disk::named("dm-0");
         place.write_refused(&["--destroy=row"], &mapped.path, &mapped.path, &["must not be written to", kind]);
     }
     // The first blocks of the pool's metadata are zeros: it creates them again.
     let _store = Disk::plain(1).blank();
     let pool = format!("dmsetup create pool --table '0 8192 thin-pool {store} {origin} 128 0'");
-    let _pool = or_skip!(Made::by(&place, &pool, "dmsetup remove pool"));
+    let _pool = or_skip!(DeviceSetup::by(&place, &pool, "dmsetup remove pool"));
     or_skip!(run(&place, "dmsetup message pool 0 'create_thin 0'"));
-    let _mapped = or_skip!(Made::by(&place, "dmsetup create row --table '0 4096 thin /dev/dm-0 0'", remove));
+    let _mapped = or_skip!(DeviceSetup::by(&place, "dmsetup create row --table '0 4096 thin /dev/dm-0 0'", remove));
     let thin = Disk::named("dm-1");
     place.write_refused(&["--destroy=row"], &thin.path, &thin.path, &["must not be written to", "thin"]);
 }
@@ -192,7 +192,7 @@ fn luks() {
         or_skip!(run(&place, &format!("cryptsetup luksFormat --batch-mode {quick} --type {version} {path} {key}")));
         holds(&place, &disk, &flag, "LUKS encryption");
         let open = format!("cryptsetup open --key-file {key} {path} row");
-        let opened = or_skip!(Made::by(&place, &open, "cryptsetup close row"));
+        let opened = or_skip!(DeviceSetup::by(&place, &open, "cryptsetup close row"));
         in_use(&place, &disk, &flag, &["part of dm-0 (crypt)"]);
         let mapped = Disk::named("dm-0");
         let uuid = mapped.file("dm/uuid").expect("cryptsetup gives it one");
@@ -214,7 +214,7 @@ fn lvm() {
     holds(&place, &disk, &flag, "an LVM physical volume");
     or_skip!(run(&place, &format!("lvm vgcreate --quiet --physicalextentsize 1M group {path}")));
     let make = "lvm lvcreate --quiet --yes --zero n --wipesignatures n --extents 2 --name volume group";
-    let _volume = or_skip!(Made::by(&place, make, "lvm vgchange --quiet --activate n group"));
+    let _volume = or_skip!(DeviceSetup::by(&place, make, "lvm vgchange --quiet --activate n group"));
     in_use(&place, &disk, &flag, &["part of dm-0 (lvm)"]);
     let volume = Disk::named("dm-0");
     let uuid = volume.file("dm/uuid").expect("LVM gives it one");

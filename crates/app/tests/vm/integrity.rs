@@ -2,7 +2,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Made, run};
+use crate::tools::{DeviceSetup, run};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use testkit::{Workplace, or_skip};
@@ -17,8 +17,8 @@ fn table(disk: &Disk, features: &str) -> String {
     format!("'0 {sectors} flakey {} 0 {up} {down} {features}'", disk.path.display())
 }
 
-fn flaky<'a>(place: &'a Workplace, disk: &Disk, features: &str) -> Result<(Made<'a>, Disk), String> {
-    let made = Made::by(place, &format!("{CREATED} {}", table(disk, features)), REMOVED)?;
+fn flaky<'a>(place: &'a Workplace, disk: &Disk, features: &str) -> Result<(DeviceSetup<'a>, Disk), String> {
+    let made = DeviceSetup::by(place, &format!("{CREATED} {}", table(disk, features)), REMOVED)?;
     Ok((made, Disk::named("dm-0")))
 }
 

@@ -3,7 +3,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Driver, Made, run};
+use crate::tools::{Driver, DeviceSetup, run};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -160,7 +160,7 @@ fn alignment_of_direct_io() {
     let place = machine!();
     let told = |name: &str| {
         // The alignment of a file that is not there yet is that of its directory's file system.
-        place.made(name, "-c1M");
+        place.create_file(name, "-c1M");
         let outcome = load(&place, place.diskspd(LOAD).args("-b4K -r --max-ios=8 -Su").arg(name));
         let direct = value(&place, "/targets/0/facts/kind/regular/direct_io");
         if outcome.starts_with("status") { outcome } else { direct.to_string().replace('"', "") }
@@ -244,7 +244,7 @@ fn counters() {
 #[test]
 fn bpf() {
     let place = machine!();
-    let _traced = Made::by(&place, "mount -t tracefs none /sys/kernel/tracing", "umount /sys/kernel/tracing");
+    let _traced = DeviceSetup::by(&place, "mount -t tracefs none /sys/kernel/tracing", "umount /sys/kernel/tracing");
     let shown = place.diskspd("monitor --histogram -n1 -i100ms vda").run();
     seen("monitor --histogram", error(&place, &shown).unwrap_or_else(|| "yes".to_owned()));
     let events =
@@ -263,7 +263,7 @@ fn checked(stdout: &str, check: &str) -> Option<String> {
 #[test]
 fn checks_and_devices() {
     let place = machine!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let checks = place.diskspd("check a.dat").run();
     let unknown: Vec<&str> = checks
         .stdout
@@ -306,7 +306,7 @@ fn verification_and_signals() {
 #[test]
 fn control_groups() {
     let place = machine!();
-    place.made("a.dat", "-c1M");
+    place.create_file("a.dat", "-c1M");
     let top = "/sys/fs/cgroup";
     let inside = |folder: &str, words: &str| {
         let script = format!("echo $$ > {folder}/cgroup.procs && exec \"$0\" \"$@\"");
@@ -321,14 +321,14 @@ fn control_groups() {
         format!("check cgroup-limits: {found}; memory limit: {left}; CPU limit: {throttled}; {outcome}")
     };
     {
-        let _unified = or_skip!(Made::by(&place, &format!("mount -t cgroup2 none {top}"), &format!("umount {top}")));
+        let _unified = or_skip!(DeviceSetup::by(&place, &format!("mount -t cgroup2 none {top}"), &format!("umount {top}")));
         let own = format!("{top}/row");
         let make = format!(
             "echo '+cpu +memory' > {top}/cgroup.subtree_control && mkdir {own} && echo '150000 100000' > {own}/cpu.max \
              && echo 256M > {own}/memory.max"
         );
         let unmake = format!("rmdir {own} && echo '-cpu -memory' > {top}/cgroup.subtree_control");
-        let _group = or_skip!(Made::by(&place, &make, &unmake));
+        let _group = or_skip!(DeviceSetup::by(&place, &make, &unmake));
         seen("cgroup v2, limits of CPU and memory", limits(&own));
     }
     // As systemd mounted it, with a hierarchy for each controller.
@@ -341,8 +341,8 @@ fn control_groups() {
     }
     let own = format!("{top}/cpu/row");
     let make = format!("mkdir {own} && echo 150000 > {own}/cpu.cfs_quota_us");
-    let _mounted = or_skip!(Made::by(&place, "true", &format!("umount {top}/cpu && umount {top}")));
-    let _group = or_skip!(Made::by(&place, &make, &format!("rmdir {own}")));
+    let _mounted = or_skip!(DeviceSetup::by(&place, "true", &format!("umount {top}/cpu && umount {top}")));
+    let _group = or_skip!(DeviceSetup::by(&place, &make, &format!("rmdir {own}")));
     seen(feature, limits(&own));
 }
 

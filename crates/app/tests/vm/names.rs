@@ -2,7 +2,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Made, run};
+use crate::tools::{DeviceSetup, run};
 use testkit::{Workplace, or_skip};
 
 /// Checks that the first of these is offered, each of them permits writing, and no other name does.
@@ -83,7 +83,7 @@ fn nvme_over_a_network_by_nguid_with_a_word_on_other_hosts() {
     let export = place.file("export", EXPORT.as_bytes());
     let unexport = place.file("unexport", UNEXPORT.as_bytes());
     let (export, unexport) = (export.display(), unexport.display());
-    let _exported = or_skip!(Made::by(&place, &format!("sh {export} {}", image.display()), &format!("sh {unexport}")));
+    let _exported = or_skip!(DeviceSetup::by(&place, &format!("sh {export} {}", image.display()), &format!("sh {unexport}")));
     let uuid = "uuid.5e1f0000-0000-4000-8000-00000000000a";
     let disk = Disk::with_wwid(uuid);
     place.write_refused(&[], &disk.path, &disk.path, &["use by other hosts over NVMe over tcp cannot be detected"]);
@@ -95,7 +95,7 @@ fn a_scratch_disk_by_its_name_in_the_world() {
     let place = machine!();
     let disk = Disk::shared(1, 1).remove(0).blank();
     let list = "mkdir -p /etc/diskspd && echo eui.5254000000000001 > /etc/diskspd/scratch";
-    let _listed = or_skip!(Made::by(&place, list, "rm /etc/diskspd/scratch"));
+    let _listed = or_skip!(DeviceSetup::by(&place, list, "rm /etc/diskspd/scratch"));
     place.write_to(&[], &disk.path).expect_status(0).expect_stdout(&["allowed by /etc/diskspd/scratch"]);
     let other = Disk::shared(2, 1).remove(0).blank();
     place.write_refused(&[], &other.path, &other.path, &["--destroy=uuid."]);

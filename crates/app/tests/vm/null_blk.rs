@@ -24,7 +24,7 @@ fn the_kernel_counts_what_is_reported() {
         let run = place.diskspd("-d1 -W0 -b4K -r -Su").args(words).arg(flag).arg(&disk.path).run();
         run.expect_status(0);
         let after = counted(&disk);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         // Checks of the disk beforehand read samples of it, for marks and for zeros; at the end some operations are
         // still in flight.
         let looks = 4000;
@@ -46,7 +46,7 @@ fn an_operation_takes_at_least_as_long_as_the_device_takes() {
     for (words, outstanding) in [("-o1", 1.0), ("-o8", 8.0), ("-o4 -x", 4.0)] {
         let run = place.diskspd("-d2 -W0 -b4K -r -Su -L").args(words).arg(&disk.path).run();
         run.expect_status(0);
-        let report = Report::of(&run.stdout);
+        let report = Report::parse(&run.stdout);
         let mean_ms: f64 = report.total.sum_of("AvgLat").and_then(|cell| cell.parse().ok()).expect("a mean");
         assert!(mean_ms >= 10.0, "{words}: the device takes 10 ms, not {mean_ms}\n{run}");
         let per_s = report.total.sum.ios_per_s;
@@ -88,7 +88,7 @@ fn a_device_of_known_microseconds_takes_these_and_little_more() {
             let run = place.diskspd(&words).arg(&disk.path).run();
             let at_device_us = mean_at_device_us(&disk, before);
             run.expect_status(0);
-            let report = Report::of(&run.stdout);
+            let report = Report::parse(&run.stdout);
             let mean_us: f64 =
                 report.total.sum_of("AvgLat").and_then(|ms| ms.parse().ok()).map_or(0.0, |ms: f64| ms * 1e3);
             assert!(mean_us >= f64::from(device_us), "{words}: the device takes {device_us} µs\n{run}");

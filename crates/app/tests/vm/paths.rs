@@ -2,7 +2,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Driver, Made, ext4, run};
+use crate::tools::{Driver, DeviceSetup, ext4, run};
 use testkit::{Holder, or_skip};
 
 const FLAG: &str = "--destroy=eui.5254000000000001";
@@ -39,11 +39,11 @@ fn another_path_that_is_in_use_forbids_this_one() {
     both(&["in use", &format!("open in process {}", holder.id()), &other.name, ELSEWHERE]);
     drop(holder);
     or_skip!(ext4(&place, &other.path));
-    let mounted = or_skip!(Made::mounted(&place, &other.path));
+    let mounted = or_skip!(DeviceSetup::mounted(&place, &other.path));
     both(&["in use", "mounted at", &other.name, ELSEWHERE]);
     drop(mounted);
     let table = format!("dmsetup create row --table '0 8192 linear {} 0'", other.path.display());
-    let mapped = or_skip!(Made::by(&place, &table, "dmsetup remove row"));
+    let mapped = or_skip!(DeviceSetup::by(&place, &table, "dmsetup remove row"));
     both(&["in use", "part of dm-0", &other.name, ELSEWHERE]);
     drop(mapped);
     // The second namespace is different storage.
@@ -77,7 +77,7 @@ fn paths_below_the_device_mapper_s_multipath() {
     or_skip!(run(&place, "modprobe dm_round_robin"));
     let table = format!("0 16384 multipath 0 0 1 1 round-robin 0 2 1 {left} 1000 {right} 1000");
     let make = format!("dmsetup create row --uuid mpath-row --table '{table}'");
-    let _joined = or_skip!(Made::by(&place, &make, "dmsetup remove row"));
+    let _joined = or_skip!(DeviceSetup::by(&place, &make, "dmsetup remove row"));
     let joined = Disk::named("dm-0");
     for path in [&first, &second] {
         place.write_refused(&[FLAG], &path.path, &path.path, &["in use", "part of dm-0 (multipath)"]);
@@ -86,6 +86,6 @@ fn paths_below_the_device_mapper_s_multipath() {
     place.write_to(&["--destroy=mpath-row"], &joined.path).expect_status(0);
     // A device mounted above is in use below.
     or_skip!(ext4(&place, &joined.path));
-    let _mounted = or_skip!(Made::mounted(&place, &joined.path));
+    let _mounted = or_skip!(DeviceSetup::mounted(&place, &joined.path));
     place.write_refused(&["--destroy=mpath-row"], &joined.path, &joined.path, &["in use", "mounted at"]);
 }

@@ -28,7 +28,7 @@ fn a_device_with_poll_queues_sends_no_interrupts() {
         let before = interrupts();
         let run = place.diskspd("-d60 -W0 -b4K -Su --max-ios=400").args(words).arg(&disk.path).run();
         run.expect_status(0);
-        (Report::of(&run.stdout).total.sum.ios, interrupts() - before)
+        (Report::parse(&run.stdout).total.sum.ios, interrupts() - before)
     };
     // Checks of the disk beforehand read samples of it, with interrupts.
     let few = 200;

@@ -3,7 +3,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Made, run};
+use crate::tools::{DeviceSetup, run};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
@@ -73,7 +73,7 @@ fn what_was_flushed_before_a_cut_is_there_and_its_loss_is_found() {
     let sectors = disk.file("size").expect("a size");
     let table = format!("0 {sectors} log-writes {} {}", disk.path.display(), log.path.display());
     let create = format!("dmsetup create logged --table '{table}'");
-    let _made = or_skip!(Made::by(&place, &create, "dmsetup remove --retry logged"));
+    let _made = or_skip!(DeviceSetup::by(&place, &create, "dmsetup remove --retry logged"));
     let device = Disk::named("dm-0");
     let records = or_skip!(killed_load(&place, &device));
     let flushes: Vec<usize> = (0..records.len()).filter(|&at| records[at].flushes).collect();

@@ -2,7 +2,7 @@
 //! xtask/vm/serve; 9p is served by qemu.
 
 use crate::machine;
-use crate::tools::{Made, run};
+use crate::tools::{DeviceSetup, run};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -41,7 +41,7 @@ const OF_SERVER: [Kind; 3] = [Kind::Nfs3, Kind::Nfs4, Kind::Smb];
 /// A mounted share.
 struct Share<'a> {
     path: PathBuf,
-    _mounted: Made<'a>,
+    _mounted: DeviceSetup<'a>,
 }
 
 impl Kind {
@@ -65,7 +65,7 @@ impl Kind {
             Self::Ninth => format!("9p -o trans=virtio,version=9p2000.L{options} host"),
         };
         let mount = format!("mkdir -p {point} && mount -i -t {words} {point}");
-        let mounted = Made::by(place, &mount, &format!("umount -l {point}"))?;
+        let mounted = DeviceSetup::by(place, &mount, &format!("umount -l {point}"))?;
         Ok(Share { path, _mounted: mounted })
     }
 

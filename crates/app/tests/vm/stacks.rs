@@ -2,7 +2,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Made, ext4, run};
+use crate::tools::{DeviceSetup, ext4, run};
 use serde_json::Value;
 use testkit::{Workplace, or_skip};
 
@@ -19,8 +19,8 @@ fn stack(device: &Value) -> Vec<String> {
 }
 
 struct Encrypted<'a> {
-    _opened: Made<'a>,
-    _raid: Made<'a>,
+    _opened: DeviceSetup<'a>,
+    _raid: DeviceSetup<'a>,
 }
 
 /// dm-crypt on a RAID 1 of two disks.
@@ -29,12 +29,12 @@ fn encrypted_raid<'a>(place: &'a Workplace, disks: &[Disk; 2]) -> Result<Encrypt
     let make = format!(
         "mdadm --create /dev/md0 --quiet --run --assume-clean --level=1 --raid-devices=2 --metadata=1.2 {first} {second}"
     );
-    let raid = Made::by(place, &make, "mdadm --quiet --stop /dev/md0")?;
+    let raid = DeviceSetup::by(place, &make, "mdadm --quiet --stop /dev/md0")?;
     let key = place.file("key", b"a key of a test");
     let key = key.display();
     let format = "--batch-mode --type luks1 --pbkdf pbkdf2 --pbkdf-force-iterations 1000";
     run(place, &format!("cryptsetup luksFormat {format} /dev/md0 {key}"))?;
-    let opened = Made::by(place, &format!("cryptsetup open --key-file {key} /dev/md0 row"), "cryptsetup close row")?;
+    let opened = DeviceSetup::by(place, &format!("cryptsetup open --key-file {key} /dev/md0 row"), "cryptsetup close row")?;
     Ok(Encrypted { _opened: opened, _raid: raid })
 }
 
@@ -47,7 +47,7 @@ fn encryption_on_a_raid_of_nvme() {
     let point = place.path("mounted");
     std::fs::create_dir(&point).expect("a folder");
     let mount = format!("mount /dev/dm-0 {}", point.display());
-    let _mounted = or_skip!(Made::by(&place, &mount, &format!("umount {}", point.display())));
+    let _mounted = or_skip!(DeviceSetup::by(&place, &mount, &format!("umount {}", point.display())));
 
     let listed = place.diskspd("devices").run();
     listed.expect_status(0);
@@ -85,7 +85,7 @@ fn the_monitor_sees_every_level_of_a_stack() {
     let point = place.path("mounted");
     std::fs::create_dir(&point).expect("a folder");
     let mount = format!("mount /dev/dm-0 {}", point.display());
-    let _mounted = or_skip!(Made::by(&place, &mount, &format!("umount {}", point.display())));
+    let _mounted = or_skip!(DeviceSetup::by(&place, &mount, &format!("umount {}", point.display())));
     let [first, second] = disks.each_ref().map(|disk| disk.name.clone());
 
     let watched = format!("monitor /dev/mapper/row md0 {first} {second} --csv --record r.jsonl -i 100ms");
@@ -139,7 +139,7 @@ fn a_write_to_the_top_reaches_both_disks_below() {
     let before = disks.each_ref().map(written);
     let run = place.diskspd("-d1 -W0 -b4K -r -w100 -Su").arg(&flag).arg(&top.path).run();
     run.expect_status(0);
-    let bytes = testkit::Report::of(&run.stdout).write.sum.bytes;
+    let bytes = testkit::Report::parse(&run.stdout).write.sum.bytes;
     for (disk, before) in disks.iter().zip(before) {
         let reached = written(disk) - before;
         assert!(bytes > 0 && reached >= bytes, "{reached} of {bytes} reached {}", disk.name);

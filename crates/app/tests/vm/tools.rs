@@ -13,12 +13,12 @@ pub(crate) fn run(place: &Workplace, line: &str) -> Result<Finished, String> {
 }
 
 /// A device set up by one line, and removed by another when this is dropped.
-pub(crate) struct Made<'a> {
+pub(crate) struct DeviceSetup<'a> {
     place: &'a Workplace,
     undo: String,
 }
 
-impl<'a> Made<'a> {
+impl<'a> DeviceSetup<'a> {
     pub(crate) fn by(place: &'a Workplace, line: &str, undo: &str) -> Result<Self, String> {
         run(place, line)?;
         Ok(Self { place, undo: undo.to_owned() })
@@ -33,7 +33,7 @@ impl<'a> Made<'a> {
     }
 }
 
-impl Drop for Made<'_> {
+impl Drop for DeviceSetup<'_> {
     fn drop(&mut self) {
         let undone = self.place.tool("sh").env("DM_DISABLE_UDEV", "1").arg("-c").arg(&self.undo).run();
         let is_undone = undone.code() == Some(0);
@@ -43,7 +43,7 @@ impl Drop for Made<'_> {
 
 /// A driver loaded with options other than those at boot.
 pub(crate) struct Driver<'a> {
-    _made: Made<'a>,
+    _made: DeviceSetup<'a>,
 }
 
 impl<'a> Driver<'a> {
@@ -55,7 +55,7 @@ impl<'a> Driver<'a> {
         } else {
             (format!("modprobe {module} {option}"), format!("unload {module}"))
         };
-        Ok(Self { _made: Made::by(place, &load, &restore)? })
+        Ok(Self { _made: DeviceSetup::by(place, &load, &restore)? })
     }
 }
 

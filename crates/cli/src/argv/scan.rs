@@ -1,7 +1,7 @@
 //! The first pass: options, our own options, targets.
 
 use super::LineCommand;
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use crate::options::{self, Kind, OptionRow, Repeat};
 use crate::request::{Environment, Overrides, ParseFailure, RunOptions};
 use crate::shell::Shell;
@@ -15,7 +15,7 @@ use std::path::Path;
 const TYPOGRAPHIC_DASHES: [char; 3] = ['\u{2013}', '\u{2014}', '\u{2212}'];
 
 /// The result of the first pass.
-pub(super) enum Scanned {
+pub(super) enum ScanResult {
     /// `--help`, with the words after it.
     Help(Vec<OsString>),
     /// `--version` and similar: the other arguments are ignored.
@@ -60,7 +60,7 @@ struct Dashed {
 }
 
 /// Sorts the arguments by kind.
-pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<Scanned, ParseFailure> {
+pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<ScanResult, ParseFailure> {
     let mut line = Line::default();
     let mut rest = args.iter();
     while let Some(argument) = rest.next() {
@@ -119,15 +119,15 @@ pub(super) fn scan(args: &[OsString], environment: &dyn Environment) -> Result<S
         match name {
             "--help" => {
                 let words = value.into_iter().map(OsString::from).chain(rest.cloned());
-                return Ok(Scanned::Help(words.collect()));
+                return Ok(ScanResult::Help(words.collect()));
             }
             "--man" => return answer_man(value.as_deref()),
             "--completions" => return answer_completions(&value.unwrap_or_default()),
-            "--version" => return Ok(Scanned::Answer(LineCommand::Version)),
+            "--version" => return Ok(ScanResult::Answer(LineCommand::Version)),
             _ => apply_own(row, &dashed.typed, value.as_deref().unwrap_or_default(), &mut line, environment)?,
         }
     }
-    Ok(Scanned::Line(line))
+    Ok(ScanResult::Line(line))
 }
 
 /// Refuses a number separated from its option: without a value some options have another meaning, and the number would
@@ -156,21 +156,21 @@ fn text_value(name: &str, value: &OsStr) -> Result<String, ParseFailure> {
     })
 }
 
-fn answer_man(name: Option<&str>) -> Result<Scanned, ParseFailure> {
-    let Some(name) = name else { return Ok(Scanned::Answer(LineCommand::Man(None))) };
+fn answer_man(name: Option<&str>) -> Result<ScanResult, ParseFailure> {
+    let Some(name) = name else { return Ok(ScanResult::Answer(LineCommand::Man(None))) };
     let found = subcommand_names::find(OsStr::new(name)).ok_or_else(|| {
         let all = subcommand_names::NAMES.join(", ");
         ParseFailure::because(format!("no man page for '{name}' (expected: {all}; --man alone is the page of diskspd)"))
     })?;
-    Ok(Scanned::Answer(LineCommand::Man(Some(found))))
+    Ok(ScanResult::Answer(LineCommand::Man(Some(found))))
 }
 
-fn answer_completions(shell: &str) -> Result<Scanned, ParseFailure> {
+fn answer_completions(shell: &str) -> Result<ScanResult, ParseFailure> {
     let found = Shell::ALL.into_iter().find(|known| known.name() == shell);
     let all = Shell::ALL.map(Shell::name).join(", ");
     let found = found
         .ok_or_else(|| ParseFailure::because(format!("no completions for the shell '{shell}' (expected: {all})")))?;
-    Ok(Scanned::Answer(LineCommand::Completions(found)))
+    Ok(ScanResult::Answer(LineCommand::Completions(found)))
 }
 
 fn apply_own(
@@ -189,7 +189,7 @@ fn apply_own(
         streams: std::mem::take(&mut line.streams),
         ..Builder::default()
     };
-    row.apply(&mut builder, &Given { argument, value, environment })
+    row.apply(&mut builder, &GivenOption { argument, value, environment })
         .map_err(|fault| ParseFailure::because(format!("option '{argument}': {fault}")))?;
     line.options = builder.options;
     line.overrides = builder.overrides;

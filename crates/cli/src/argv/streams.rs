@@ -1,6 +1,6 @@
 //! `--stream` and `--mix`: targets whose options follow the grammar of a command line within one word.
 
-use super::scan::{self, Scanned};
+use super::scan::{self, ScanResult};
 use super::{Line, apply};
 use crate::builder::{Builder, TargetSettings};
 use crate::options::{Pass, Scope};
@@ -33,7 +33,7 @@ impl TypedStream {
         self.check_scopes()?;
         let args: Vec<OsString> = self.words.iter().map(OsString::from).collect();
         // Options that are answered have been refused.
-        let Scanned::Line(line) = scan::scan(&args, environment)? else { return Ok(Vec::new()) };
+        let ScanResult::Line(line) = scan::scan(&args, environment)? else { return Ok(Vec::new()) };
         let mut settings = match &self.kind {
             PartKind::Stream(name) => Target { stream: Some(name.clone()), ..defaults.clone() },
             PartKind::Mix { weight } => Target { weight: *weight, ..defaults.clone() },
@@ -192,27 +192,27 @@ mod tests {
 
     #[test]
     fn options_inside_win_over_those_outside() {
-        let of = |outside: &[&str], inside: &str| {
+        let target_with = |outside: &[&str], inside: &str| {
             let stream = format!("--stream=a: {inside} f");
             span(&[outside, &[&stream]].concat()).targets.remove(0)
         };
-        let target = of(&["-r4K", "-rdpct90/10"], "-si");
+        let target = target_with(&["-r4K", "-rdpct90/10"], "-si");
         assert_eq!((target.random_percent, target.alignment, target.interlocked), (0, None, true));
         assert_eq!(target.distribution, None);
-        let target = of(&["-si1M", "-t2"], "-rs40");
+        let target = target_with(&["-si1M", "-t2"], "-rs40");
         assert_eq!((target.random_percent, target.alignment, target.interlocked), (40, None, false));
-        assert_eq!(of(&["-r4K"], "-rs40").alignment, Some(Bytes(4096)));
-        let target = of(&["-Sw"], "-Sw");
+        assert_eq!(target_with(&["-r4K"], "-rs40").alignment, Some(Bytes(4096)));
+        let target = target_with(&["-Sw"], "-Sw");
         assert!(target.write_through && target.cache_mode == CacheMode::Cached);
-        assert!(of(&["-Z1M"], "-Z").zero_write_buffers);
-        assert_eq!(of(&["-Z1M"], "-Z").write_source, None);
-        let target = of(&["--discard=10", "--sizes=4K/50:8K/50"], "--discard 20");
+        assert!(target_with(&["-Z1M"], "-Z").zero_write_buffers);
+        assert_eq!(target_with(&["-Z1M"], "-Z").write_source, None);
+        let target = target_with(&["--discard=10", "--sizes=4K/50:8K/50"], "--discard 20");
         assert_eq!(target.discard_percent, Some(20));
         assert!(target.sizes.is_some());
-        let target = of(&["-r4K", "-w30", "-c1G"], "--append=1M");
+        let target = target_with(&["-r4K", "-w30", "-c1G"], "--append=1M");
         assert_eq!((target.random_percent, target.write_percent, target.create_size), (0, 100, None));
         // The unit b is the block of the stream.
-        assert_eq!(of(&["-b4K"], "-b8K -B2b").base_offset, Bytes(16384));
+        assert_eq!(target_with(&["-b4K"], "-b8K -B2b").base_offset, Bytes(16384));
     }
 
     #[test]

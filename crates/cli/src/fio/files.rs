@@ -110,7 +110,7 @@ struct Start {
 }
 
 impl Start {
-    fn of(&self, copy: u32) -> u64 {
+    fn offset_for(&self, copy: u32) -> u64 {
         let at = self.offset.saturating_add(self.step.saturating_mul(u64::from(copy)));
         at.checked_next_multiple_of(self.align).unwrap_or(at)
     }
@@ -156,12 +156,12 @@ fn of_each_copy(job: &mut Job<'_>, folders: &[String], (own, format): (u32, &str
     if start.step == 0 || files.is_pool {
         let paths = (0..copies).flat_map(|copy| (0..own).map(move |file| (copy, file)));
         let paths = paths.map(|(copy, file)| path(copy, file)).collect();
-        files.parts.push(Part { paths, threads: 1, base: start.of(0) });
+        files.parts.push(Part { paths, threads: 1, base: start.offset_for(0) });
     } else {
         files.parts.extend((0..copies).map(|copy| Part {
             paths: vec![path(copy, 0)],
             threads: 1,
-            base: start.of(copy),
+            base: start.offset_for(copy),
         }));
     }
     let says = if copies == 1 { "-t1".to_owned() } else { format!("{copies} targets, one thread each (-t1)") };
@@ -175,14 +175,14 @@ fn of_all_copies(job: &mut Job<'_>, paths: Vec<String>, files: &mut Files, start
         job.say(Level::Refused, "offset_increment", "it has no counterpart with several files");
     }
     if is_apart && !files.is_pool {
-        let part = |copy| Part { paths: paths.clone(), threads: 1, base: start.of(copy) };
+        let part = |copy| Part { paths: paths.clone(), threads: 1, base: start.offset_for(copy) };
         files.parts = (0..copies).map(part).collect();
         job.say(Level::Exact, "numjobs", format!("{copies} streams, one thread each (-t1)"));
         return;
     }
     let word = if files.is_pool { format!("-F{copies}") } else { format!("-t{copies}") };
     job.say(Level::Exact, "numjobs", word);
-    files.parts.push(Part { paths, threads: copies, base: start.of(0) });
+    files.parts.push(Part { paths, threads: copies, base: start.offset_for(0) });
 }
 
 fn increment(job: &mut Job<'_>, access: &Access, whole: Option<u64>, start: &mut Start) {
@@ -233,7 +233,7 @@ fn extent(
         }
         (Amount::Percent(_), None) => {}
     }
-    let offset = if whole.is_some() { Amount::Bytes(start.of(0)) } else { offset };
+    let offset = if whole.is_some() { Amount::Bytes(start.offset_for(0)) } else { offset };
     let rest = match (whole, &offset) {
         (Some(whole), Amount::Bytes(at)) => Some(whole.saturating_sub(*at)),
         _ => None,

@@ -12,19 +12,19 @@ fn import_of(text: &str) -> Result<Import, String> {
     )
 }
 
-fn of(text: &str) -> Import {
+fn import_text(text: &str) -> Import {
     import_of(text).unwrap_or_else(|reason| panic!("{text}: {reason}"))
 }
 
 fn refusals(text: &str) -> Vec<String> {
-    let rows = of(text).rows.into_iter().filter(|row| row.level == Level::Refused);
+    let rows = import_text(text).rows.into_iter().filter(|row| row.level == Level::Refused);
     rows.map(|row| format!("{}: {}", row.option, row.says)).collect()
 }
 
 /// The command of a job with these options, without the part common to all.
 fn command(options: &str) -> String {
     let text = format!("[t]\nsize=1g\nruntime=60\ntime_based\nfilename=f\nioengine=io_uring\ndirect=1\n{options}\n");
-    let import = of(&text);
+    let import = import_text(&text);
     assert!(!import.is_refused(), "{text}: {:?}", import.rows);
     let [command] = &import.commands()[..] else { panic!("{text}: several commands") };
     command.replace("diskspd ", "").replace(" -c1G -d60 -W0 --engine=io_uring -n -L f", "")
@@ -98,7 +98,7 @@ fn amounts_places_and_flushes_are_those_of_all_copies() {
             "-b4K -r -t1 -o1 -Su -c1G -d9 -W0 --engine=sync --rate=100 --rate-process=poisson -n -L t.0.0 t.1.0",
         ),
     ] {
-        let import = of(&format!("[t]\n{options}\n"));
+        let import = import_text(&format!("[t]\n{options}\n"));
         assert!(!import.is_refused(), "{options}: {:?}", import.rows);
         assert_eq!(import.commands(), [format!("diskspd {expected}")], "{options}");
     }
@@ -106,7 +106,7 @@ fn amounts_places_and_flushes_are_those_of_all_copies() {
 
 #[test]
 fn jobs_at_once_are_streams_and_a_stonewall_begins_a_timespan() {
-    let import = of(
+    let import = import_text(
         "[global]\nfilename=f\nsize=1m\nruntime=5\ntime_based\ndirect=1\n[a b]\nrw=randread\n[log]\nrw=write\nfsync=1\n\
                      [after]\nstonewall\nrw=read\n",
     );
@@ -120,13 +120,13 @@ fn jobs_at_once_are_streams_and_a_stonewall_begins_a_timespan() {
     );
     assert_eq!(import.job(&NoFiles).expect("it is a load").profile.time_spans.len(), 2);
     let shares =
-        of("[w]\nfilename=a\nfilesize=10244k\nrw=write\nsize=8k\noffset=10%\noffset_increment=20%\nnumjobs=2\n\
+        import_text("[w]\nfilename=a\nfilesize=10244k\nrw=write\nsize=8k\noffset=10%\noffset_increment=20%\nnumjobs=2\n\
                      runtime=5\n");
     assert!(
         shares.commands()[0].contains(" -B1028K:8K a'") && shares.commands()[0].contains(" -B3076K:8K a'"),
         "{shares:?}"
     );
-    let apart = of("[w]\nfilename=/dev/x\nrw=write\nsize=1m\noffset_increment=4m\nnumjobs=2\nruntime=5\ndirect=1\n");
+    let apart = import_text("[w]\nfilename=/dev/x\nrw=write\nsize=1m\noffset_increment=4m\nnumjobs=2\nruntime=5\ndirect=1\n");
     assert!(apart.commands()[0].contains("--stream 'w.1: ") && apart.commands()[0].contains(" -B4M:1M /dev/x'"));
 }
 
@@ -135,7 +135,7 @@ fn a_job_that_waits_for_the_one_before_begins_a_timespan() {
     let spans = |waits: [&str; 4]| {
         let jobs = ["a", "b", "c", "d"].into_iter().zip(waits).map(|(name, wait)| format!("[{name}]\n{wait}\n"));
         let text = format!("[global]\nfilename=f\nsize=1m\nruntime=5\n{}", jobs.collect::<String>());
-        let import = of(&text);
+        let import = import_text(&text);
         (!import.is_refused()).then_some(import.spans.len())
     };
     assert_eq!(spans(["", "wait_for=a", "wait_for=b", "wait_for=c"]), Some(4));
@@ -151,7 +151,7 @@ fn a_job_that_waits_for_the_one_before_begins_a_timespan() {
 #[test]
 fn files_have_the_names_that_fio_gives_them() {
     let targets = |options: &str| {
-        let [span] = &of(&format!("[a/b]\nsize=1m\nruntime=5\ndirect=1\n{options}\n")).spans[..] else { panic!() };
+        let [span] = &import_text(&format!("[a/b]\nsize=1m\nruntime=5\ndirect=1\n{options}\n")).spans[..] else { panic!() };
         let (end, words) = (span.iter().position(|word| word == "-L").unwrap_or(0), span.join(" "));
         (span[end + 1..].join(" "), words.contains(" -t2 "))
     };
@@ -194,11 +194,11 @@ fn what_has_no_counterpart_is_refused_by_name() {
         let refused = refusals(&text);
         assert!(refused.iter().any(|row| row.starts_with(expected)), "{options}: {refused:?}");
     }
-    let mixed = of("[t]\nsize=1m\nruntime=5\nrw=randrw\npercentage_random=60\n");
+    let mixed = import_text("[t]\nsize=1m\nruntime=5\nrw=randrw\npercentage_random=60\n");
     let row = mixed.rows.iter().find(|row| row.option == "percentage_random=60");
     assert_eq!(row.map(|row| row.level), Some(Level::Approximate), "{:?}", mixed.rows);
     assert!(
-        of("[t]\nfilename=/dev/x\nruntime=5\nexec_prerun=0\nend_fsync=0")
+        import_text("[t]\nfilename=/dev/x\nruntime=5\nexec_prerun=0\nend_fsync=0")
             .rows
             .iter()
             .all(|row| row.level != Level::Refused)
@@ -208,7 +208,7 @@ fn what_has_no_counterpart_is_refused_by_name() {
 #[test]
 fn a_file_is_read_as_fio_reads_it() {
     let import =
-        of("; comment\n[global]\nbs=8k\nrw=randread # as well\n[t]\nsize=1m ; here\ninclude more\n[u]\nsize=1m\n");
+        import_text("; comment\n[global]\nbs=8k\nrw=randread # as well\n[t]\nsize=1m ; here\ninclude more\n[u]\nsize=1m\n");
     assert!(import.commands()[0].contains("-b16K") && import.commands()[0].contains("-b8K"));
     for (text, expected) in [
         ("", "there is no job"),
@@ -247,7 +247,7 @@ fn the_names_and_settings_of_all_jobs_are_bounded() {
         assert!(refused.iter().any(|row| row.contains("more than 65536 files or threads")), "{refused:?}");
     }
     let apart = "[t]\nfilename=f\nsize=4k\nruntime=5\nnumjobs=3000\noffset_increment=4k\n";
-    assert!(of(apart).commands()[0].contains(" 't.2999: "));
+    assert!(import_text(apart).commands()[0].contains(" 't.2999: "));
     let global = format!("[global]\ndescription={}\n{}", "x".repeat(900_000), "[t]\n".repeat(20));
     assert!(import_of(&global).expect_err("too large").contains("more than 16777216 bytes"));
     let options = (0..5_000).map(|number| format!("o{number}")).collect::<Vec<_>>().join("\n");
@@ -258,7 +258,7 @@ fn the_names_and_settings_of_all_jobs_are_bounded() {
 fn nothing_is_dropped_silently() {
     let translated = crate::foreign::fio::OPTIONS.iter().flat_map(|option| option.names);
     for name in translated {
-        let import = of(&format!("[t]\nsize=1m\nruntime=5\n{name}=1\n"));
+        let import = import_text(&format!("[t]\nsize=1m\nruntime=5\n{name}=1\n"));
         let is_told = import.rows.iter().any(|row| row.option.starts_with(&format!("{name}=")));
         assert!(is_told || import.is_refused(), "{name}: {:?}", import.rows);
     }
@@ -266,7 +266,7 @@ fn nothing_is_dropped_silently() {
 
 #[test]
 fn the_table_has_eighty_columns_and_the_worst_first() {
-    let import = of("[t]\nsize=1m\nruntime=5\ntime_based\nrw=randread\nexec_prerun=true\nthread\n");
+    let import = import_text("[t]\nsize=1m\nruntime=5\ntime_based\nrw=randread\nexec_prerun=true\nthread\n");
     let table = import.table();
     assert!(table.starts_with("refused         exec_prerun=true  "), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");

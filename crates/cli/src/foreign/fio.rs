@@ -1,6 +1,6 @@
 //! fio's options and their translation. Those that have a counterpart are translated by the module of their subject.
 
-use super::Says;
+use super::ValueTranslation;
 
 /// Kinds of options by their translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +26,11 @@ pub(crate) struct FioOption {
     pub(crate) names: &'static [&'static str],
     pub(crate) class: Class,
     /// For errors and help: our equivalent argument, as an example, and the translation of a value.
-    pub(crate) nearest: Option<(&'static str, Says)>,
+    pub(crate) nearest: Option<(&'static str, ValueTranslation)>,
 }
 
 impl FioOption {
-    const fn near(mut self, example: &'static str, says: Says) -> Self {
+    const fn near(mut self, example: &'static str, says: ValueTranslation) -> Self {
         self.nearest = Some((example, says));
         self
     }
@@ -58,24 +58,24 @@ const PROCESS: &str = "diskspd runs as the user and in the group that started it
 /// Every option of fio 3.33, and common later ones.
 pub(crate) const OPTIONS: &[FioOption] = &[
     // Amount and place of transfers.
-    row(&["rw", "readwrite"], Translated).near("-r -w30", Says::Pattern),
-    row(&["rwmixread"], Translated).near("-w30", Says::Rest("-w")),
-    row(&["rwmixwrite"], Rest("rwmixread")).near("-w30", Says::Number("-w")),
-    row(&["bs", "blocksize"], Translated).near("-b4K", Says::Size("-b")),
+    row(&["rw", "readwrite"], Translated).near("-r -w30", ValueTranslation::Pattern),
+    row(&["rwmixread"], Translated).near("-w30", ValueTranslation::Rest("-w")),
+    row(&["rwmixwrite"], Rest("rwmixread")).near("-w30", ValueTranslation::Number("-w")),
+    row(&["bs", "blocksize"], Translated).near("-b4K", ValueTranslation::Size("-b")),
     row(&["bsrange", "blocksize_range"], Translated),
-    row(&["bssplit"], Translated).near("--sizes=4K/60:64K/40", Says::Nothing),
+    row(&["bssplit"], Translated).near("--sizes=4K/60:64K/40", ValueTranslation::Nothing),
     row(&["ba", "blockalign"], Translated),
-    row(&["size"], Translated).near("-c1G", Says::Size("-c")),
+    row(&["size"], Translated).near("-c1G", ValueTranslation::Size("-c")),
     row(&["io_size", "io_limit"], Translated),
-    row(&["filesize"], Translated).near("-c1G", Says::Size("-c")),
+    row(&["filesize"], Translated).near("-c1G", ValueTranslation::Size("-c")),
     row(&["offset"], Translated),
     row(&["offset_increment"], Translated),
     row(&["number_ios"], Translated),
     row(&["loops"], Translated),
-    row(&["percentage_random"], Translated).near("-rs80", Says::Number("-rs")),
-    row(&["random_distribution"], Translated).near("--skew=zipf:1.1", Says::Skew),
-    row(&["norandommap"], Translated).near("", Says::Nothing),
-    row(&["filename"], Translated).near("", Says::Target),
+    row(&["percentage_random"], Translated).near("-rs80", ValueTranslation::Number("-rs")),
+    row(&["random_distribution"], Translated).near("--skew=zipf:1.1", ValueTranslation::Skew),
+    row(&["norandommap"], Translated).near("", ValueTranslation::Nothing),
+    row(&["filename"], Translated).near("", ValueTranslation::Target),
     row(&["directory"], Translated),
     row(&["nrfiles", "nr_files"], Translated),
     row(&["file_append"], Refused("its start is the end of the file; see --append for logs")),
@@ -91,16 +91,16 @@ pub(crate) const OPTIONS: &[FioOption] = &[
     row(&["trim_percentage"], Refused("trims of --verify have no counterpart; see --discard")),
     row(&["trim_verify_zero", "trim_backlog", "trim_backlog_batch"], Refused("it needs trim_percentage")),
     // Method of transfer.
-    row(&["ioengine"], Translated).near("--engine=io_uring", Says::Engine),
-    row(&["iodepth"], Translated).near("-o32", Says::Number("-o")),
+    row(&["ioengine"], Translated).near("--engine=io_uring", ValueTranslation::Engine),
+    row(&["iodepth"], Translated).near("-o32", ValueTranslation::Number("-o")),
     row(&["iodepth_batch_complete_max"], Translated),
-    row(&["direct"], Translated).near("-Su", Says::Fixed("-Su")),
-    row(&["buffered"], Inverse("direct")).near("-Sb", Says::Nothing),
-    row(&["sync"], Translated).near("-Sw", Says::Fixed("-Sw")),
-    row(&["fsync"], Translated).near("--fsync-every=1", Says::Number("--fsync-every=")),
-    row(&["fdatasync"], Translated).near("--fdatasync-every=1", Says::Number("--fdatasync-every=")),
-    row(&["numjobs"], Translated).near("-t4", Says::Number("-t")),
-    row(&["invalidate"], Translated).near("--cold", Says::Nothing),
+    row(&["direct"], Translated).near("-Su", ValueTranslation::Fixed("-Su")),
+    row(&["buffered"], Inverse("direct")).near("-Sb", ValueTranslation::Nothing),
+    row(&["sync"], Translated).near("-Sw", ValueTranslation::Fixed("-Sw")),
+    row(&["fsync"], Translated).near("--fsync-every=1", ValueTranslation::Number("--fsync-every=")),
+    row(&["fdatasync"], Translated).near("--fdatasync-every=1", ValueTranslation::Number("--fdatasync-every=")),
+    row(&["numjobs"], Translated).near("-t4", ValueTranslation::Number("-t")),
+    row(&["invalidate"], Translated).near("--cold", ValueTranslation::Nothing),
     row(&["hipri"], Translated),
     row(&["sqthread_poll"], Translated),
     row(&["fixedbufs"], Translated),
@@ -131,18 +131,18 @@ pub(crate) const OPTIONS: &[FioOption] = &[
     row(&["job_max_open_zones", "ignore_zone_limits", "zone_reset_threshold", "zone_reset_frequency"], Refused(ZONES)),
     row(&["zonemode"], Refused(ZONES)),
     // Timing.
-    row(&["runtime", "timeout"], Translated).near("-d60", Says::Seconds("-d")),
-    row(&["time_based"], Translated).near("", Says::Nothing),
-    row(&["ramp_time"], Translated).near("-W10", Says::Seconds("-W")),
+    row(&["runtime", "timeout"], Translated).near("-d60", ValueTranslation::Seconds("-d")),
+    row(&["time_based"], Translated).near("", ValueTranslation::Nothing),
+    row(&["ramp_time"], Translated).near("-W10", ValueTranslation::Seconds("-W")),
     row(&["stonewall", "wait_for_previous"], Translated),
-    row(&["rate"], Translated).near("-g100M/s", Says::BytesPerSecond),
-    row(&["rate_iops"], Translated).near("-g1000i", Says::IosPerSecond),
+    row(&["rate"], Translated).near("-g100M/s", ValueTranslation::BytesPerSecond),
+    row(&["rate_iops"], Translated).near("-g1000i", ValueTranslation::IosPerSecond),
     row(&["rate_process"], Translated),
     row(&["rate_min", "ratemin"], Translated),
     row(&["rate_iops_min"], Translated),
     row(&["rate_cycle", "ratecycle"], LeftOut("rates are held from one I/O to the next")),
     row(&["rate_ignore_thinktime"], LeftOut("a rate takes the place of pauses")),
-    row(&["thinktime"], Translated).near("-i1", Says::Nothing),
+    row(&["thinktime"], Translated).near("-i1", ValueTranslation::Nothing),
     row(&["thinktime_blocks"], Translated),
     row(&["thinktime_blocks_type"], WithoutEffect("pauses begin when the I/Os of a burst are complete")),
     row(&["thinktime_spin"], LeftOut("threads sleep in the pause")),
@@ -162,9 +162,9 @@ pub(crate) const OPTIONS: &[FioOption] = &[
     row(&["error_dump"], WithoutEffect("errors are always shown")),
     // Contents of writes.
     row(&["zero_buffers"], Translated),
-    row(&["refill_buffers"], Translated).near("-Zr", Says::Fixed("-Zr")),
-    row(&["buffer_compress_percentage"], Translated).near("--compress=2", Says::Nothing),
-    row(&["dedupe_percentage"], Translated).near("--dedupe=30", Says::Number("--dedupe=")),
+    row(&["refill_buffers"], Translated).near("-Zr", ValueTranslation::Fixed("-Zr")),
+    row(&["buffer_compress_percentage"], Translated).near("--compress=2", ValueTranslation::Nothing),
+    row(&["dedupe_percentage"], Translated).near("--dedupe=30", ValueTranslation::Number("--dedupe=")),
     row(&["buffer_compress_chunk"], LeftOut("--compress works on each 4 KiB")),
     row(
         &["dedupe_mode", "dedupe_working_set_percentage", "dedupe_global"],
@@ -172,7 +172,7 @@ pub(crate) const OPTIONS: &[FioOption] = &[
     ),
     row(&["scramble_buffers"], LeftOut("buffers are not changed between I/Os unless -Zr is given")),
     row(&["buffer_pattern"], LeftOut("a buffer of random data is written; -Z<size>,<file> writes that of a file")),
-    row(&["verify"], Translated).near("--verify", Says::Fixed("--verify")),
+    row(&["verify"], Translated).near("--verify", ValueTranslation::Fixed("--verify")),
     row(&["do_verify", "verify_interval", "verify_offset", "verify_pattern", "verify_dump"], LeftOut(OWN_METHOD)),
     row(&["verify_async", "verify_backlog", "verify_backlog_batch", "experimental_verify"], LeftOut(OWN_METHOD)),
     row(&["verify_pattern_interval", "verify_write_sequence", "verify_header_seed"], LeftOut(OWN_METHOD)),
@@ -191,13 +191,13 @@ pub(crate) const OPTIONS: &[FioOption] = &[
     row(&["pre_read"], LeftOut("files are not read before the run")),
     row(&["lockfile"], LeftOut("files are not locked between jobs")),
     // Threads.
-    row(&["thread"], WithoutEffect("there are threads, no processes")).near("", Says::Nothing),
-    row(&["cpus_allowed"], Translated).near("-a0,1", Says::Number("-a")),
+    row(&["thread"], WithoutEffect("there are threads, no processes")).near("", ValueTranslation::Nothing),
+    row(&["cpus_allowed"], Translated).near("-a0,1", ValueTranslation::Number("-a")),
     row(&["cpus_allowed_policy"], Translated),
     row(&["cpumask"], LeftOut("threads are not bound; start diskspd below taskset")),
     row(&["numa_cpu_nodes", "numa_mem_policy"], LeftOut("threads are not bound; start diskspd below numactl")),
     row(&["nice"], LeftOut("start diskspd below nice")),
-    row(&["randseed"], Translated).near("-z1", Says::Number("-z")),
+    row(&["randseed"], Translated).near("-z1", ValueTranslation::Number("-z")),
     row(&["randrepeat", "allrandrepeat"], WithoutEffect(OWN_SEED)),
     row(&["random_generator"], WithoutEffect("diskspd has a generator of its own")),
     row(&["uid", "gid", "cgroup", "cgroup_nodelete", "cgroup_weight"], Refused(PROCESS)),
@@ -210,17 +210,17 @@ pub(crate) const OPTIONS: &[FioOption] = &[
     row(&["replay_scale", "replay_align", "replay_time_scale", "replay_skip"], Refused(TRACES)),
     row(&["merge_blktrace_file", "merge_blktrace_scalars", "merge_blktrace_iters"], Refused(TRACES)),
     row(&["profile"], Refused("fio's profiles have no counterpart")),
-    row(&["client"], Refused(HOSTS)).near("--on=host1,host2", Says::Nothing),
+    row(&["client"], Refused(HOSTS)).near("--on=host1,host2", ValueTranslation::Nothing),
     row(&["server", "remote-config", "daemonize"], Refused(HOSTS)),
     // Reports.
-    row(&["name"], WithoutEffect("a name")).near("", Says::Nothing),
+    row(&["name"], WithoutEffect("a name")).near("", ValueTranslation::Nothing),
     row(&["description"], WithoutEffect("a name")),
-    row(&["group_reporting"], WithoutEffect("there are figures of each stream and of all")).near("", Says::Nothing),
+    row(&["group_reporting"], WithoutEffect("there are figures of each stream and of all")).near("", ValueTranslation::Nothing),
     row(&["new_group", "stats"], WithoutEffect("there are figures of each stream and of all")),
     row(&["kb_base"], Translated),
     row(&["unit_base", "significant_figures", "unified_rw_reporting"], WithoutEffect(FIGURES)),
     row(&["clat_percentiles", "slat_percentiles"], WithoutEffect(FIGURES)),
-    row(&["lat_percentiles", "percentile_list"], WithoutEffect(FIGURES)).near("-L", Says::Fixed("-L")),
+    row(&["lat_percentiles", "percentile_list"], WithoutEffect(FIGURES)).near("-L", ValueTranslation::Fixed("-L")),
     row(&["disk_util", "block_error_percentiles"], WithoutEffect(FIGURES)),
     row(&["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "per_job_logs"], WithoutEffect(LOGS)),
     row(&["log_avg_msec", "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_offset"], WithoutEffect(LOGS)),
@@ -236,7 +236,7 @@ pub(crate) const OPTIONS: &[FioOption] = &[
         &["disable_bw_measurement", "disable_bw", "gtod_cpu", "clocksource"],
         WithoutEffect("diskspd has a clock of its own"),
     ),
-    row(&["output-format"], WithoutEffect(JSON)).near("--json=result.json", Says::Fixed("--json=result.json")),
+    row(&["output-format"], WithoutEffect(JSON)).near("--json=result.json", ValueTranslation::Fixed("--json=result.json")),
     row(&["output", "minimal", "append-terse", "status-interval"], WithoutEffect(JSON)),
     row(&["eta", "eta-newline", "eta-interval", "warnings-fatal", "max-jobs"], WithoutEffect(FIGURES)),
     row(&["alloc-size", "debug", "terse-version", "aux-path", "inflate-log"], WithoutEffect("a matter of fio itself")),

@@ -64,17 +64,17 @@ fn command_lines_of_others_have_a_nearest_one_of_ours() {
 
 #[test]
 fn job_files_of_others_are_recognised() {
-    let of = |text: &str| of_job_file(text.as_bytes()).map(|(tool, command)| (tool.name(), command));
+    let recognise = |text: &str| of_job_file(text.as_bytes()).map(|(tool, command)| (tool.name(), command));
     let job = "; a job\n[global]\nioengine=io_uring\ndirect=1\n[one]\nrw=randread\nbs=8k\n[two]\nbs=1m\n";
-    assert_eq!(of(job), Some(("fio", "diskspd --engine=io_uring -Su -r -b8K -o1 test.dat".to_owned())));
-    assert_eq!(of("[global]\nbs=8k\n"), Some(("fio", "diskspd -b8K -o1 test.dat".to_owned())));
+    assert_eq!(recognise(job), Some(("fio", "diskspd --engine=io_uring -Su -r -b8K -o1 test.dat".to_owned())));
+    assert_eq!(recognise("[global]\nbs=8k\n"), Some(("fio", "diskspd -b8K -o1 test.dat".to_owned())));
     let parameters =
         "sd=sd1,lun=/dev/sdx,threads=8\nwd=wd1,sd=sd1,xfersize=4k,rdpct=70\nrd=r,wd=wd1,iorate=max,elapsed=60\n";
-    assert_eq!(of(parameters), Some(("vdbench", "diskspd -o8 -b4K -w30 -d60 -r /dev/sdx".to_owned())));
-    assert_eq!(of("sd=s\nwd=w,seekpct=seq\n"), Some(("vdbench", "diskspd -b4K -o8 test.dat".to_owned())));
-    assert_eq!(of("sd=s\nwd=w,seekpct=40\n"), Some(("vdbench", "diskspd -rs40 -b4K -o8 test.dat".to_owned())));
+    assert_eq!(recognise(parameters), Some(("vdbench", "diskspd -o8 -b4K -w30 -d60 -r /dev/sdx".to_owned())));
+    assert_eq!(recognise("sd=s\nwd=w,seekpct=seq\n"), Some(("vdbench", "diskspd -b4K -o8 test.dat".to_owned())));
+    assert_eq!(recognise("sd=s\nwd=w,seekpct=40\n"), Some(("vdbench", "diskspd -rs40 -b4K -o8 test.dat".to_owned())));
     for text in ["", "form = \"diskspd-job\"\n[[time_spans]]\nduration_s = 1\n", "[a]\nrw=\"x\"\n", "<Profile/>"] {
-        assert_eq!(of(text), None, "{text}");
+        assert_eq!(recognise(text), None, "{text}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! `-r -rs -rd -s -p -T -w`: offsets and kinds of I/Os.
 
-use super::row::{Group, Kind, OptionRow, Repeat, Since};
+use super::row::{Group, Kind, OptionRow, Repeat, SinceVersion};
 use super::target::size_value;
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use crate::distribution;
 
 const ACCESS: OptionRow = OptionRow { group: Group::Access, ..OptionRow::BASE };
@@ -29,7 +29,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Mixes random and sequential I/O: each I/O is random with this probability in percent (1 to 100); \
                otherwise it continues where the previous I/O ended. -r<align> sets the alignment of the random I/Os. \
                -rs100 is the same as -r.",
-        since: Since::DiskSpd("2.1"),
+        since: SinceVersion::DiskSpd("2.1"),
         example: "-rs50",
         apply: mixed,
         ..ACCESS
@@ -43,7 +43,7 @@ pub(super) const ROWS: &[OptionRow] = &[
                offset. <IO%> is the percentage of the I/Os that go to a range (0: none); <length> is the length of the \
                range, as a percentage of the target (pct) or as a size (abs). The remaining I/Os go to the rest of the \
                target. Needs -r or -rs.",
-        since: Since::DiskSpd("2.1"),
+        since: SinceVersion::DiskSpd("2.1"),
         example: "-rdpct90/10",
         apply: |builder, given| {
             let distribution = distribution::parse(given.value, builder.block_bytes())?;
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "sequential I/O in steps of <stride> [default: block size]; i: all threads share one offset",
         long: "Sequential I/O that advances by <stride>. With i (interlocked), all threads of a target share one \
                offset; without it, each thread has its own. Cannot be used with -r or -rs.",
-        since: Since::DiskSpd("2.0"),
+        since: SinceVersion::DiskSpd("2.0"),
         example: "-si64K",
         apply: sequential,
         ..ACCESS
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 const CONFLICT: &str = "random I/O (-r, -rs) conflicts with sequential I/O (-s) given before";
 const MIXED_WITH_STRIDE: &str = "mixed I/O (-rs) conflicts with -s; give the alignment with -r<align>";
 
-fn random(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn random(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     if builder.seen.random {
         return Err("random I/O (-r) can only be given once".to_owned());
     }
@@ -144,7 +144,7 @@ fn random(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn mixed(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn mixed(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     if builder.seen.mixed_percent.is_some_and(|percent| percent < 100) {
         return Err("the percentage of random I/Os (-rs) can only be given once".to_owned());
     }
@@ -157,7 +157,7 @@ fn mixed(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn sequential(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn sequential(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     if builder.seen.sequential {
         return Err("sequential I/O (-s) can only be given once".to_owned());
     }

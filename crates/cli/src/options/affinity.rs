@@ -1,8 +1,8 @@
 //! `-a -n`: threads on CPUs.
 
-use super::row::{Group, Kind, Lead, OptionRow, Repeat, Scope, Since};
+use super::row::{Group, Kind, ValueForm, OptionRow, Repeat, Scope, SinceVersion};
 use crate::affinity;
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use model::profile::{EfficiencyOrder, GroupSpan, Traversal};
 
 const AFFINITY: OptionRow =
@@ -14,7 +14,7 @@ const ORDER_ON_LINUX: &str = "A group is a range of 64 kernel CPU numbers: kerne
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "-a",
-        lead: Lead::OneOf("cspPeE"),
+        lead: ValueForm::OneOf("cspPeE"),
         value: "<cspPeE>",
         xml: &["AffinityTraversal"],
         short: "order of CPUs: c one thread per core first, s spread over groups, p/P P-cores first, e/E E-cores first",
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[OptionRow] = &[
                each group and hardware thread; P: all performance cores before any efficiency core; e and E: the same \
                with efficiency cores first. At most one of p, P, e, E and -aup may be given. A list of CPUs needs a \
                separate -a.",
-        since: Since::DiskSpd("2.3"),
+        since: SinceVersion::DiskSpd("2.3"),
         on_linux: ORDER_ON_LINUX,
         example: "-acs",
         apply: modifiers,
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[OptionRow] = &[
                without a list are the default: all CPUs. If a single CPU handles the interrupts of the targets' disks, \
                the default starts with this CPU; -ag0, which stands for all CPUs of group 0, keeps their usual order \
                regardless of interrupts.",
-        since: Since::DiskSpd("2.0"),
+        since: SinceVersion::DiskSpd("2.0"),
         on_linux: ORDER_ON_LINUX,
         example: "-a0,1",
         apply: list,
@@ -56,7 +56,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "ignore the difference between performance and efficiency cores",
         long: "Within a group, uses CPUs in the order listed, whether they are performance or efficiency cores. Cannot \
                be used with -ap, -aP, -ae or -aE.",
-        since: Since::DiskSpd("2.3"),
+        since: SinceVersion::DiskSpd("2.3"),
         example: "-aup",
         apply: unordered,
         ..AFFINITY
@@ -79,13 +79,13 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 /// An error at a byte of the value, with the argument and a mark below the character.
-fn marked(given: &Given<'_>, at: usize, message: &str) -> String {
+fn marked(given: &GivenOption<'_>, at: usize, message: &str) -> String {
     let before = given.argument.chars().count() - given.value.chars().count();
     let column = before + given.value[..at].chars().count();
     format!("{message}\n{}", affinity::marked(given.argument, column))
 }
 
-fn modifiers(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn modifiers(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     for (at, letter) in given.value.trim_end().char_indices() {
         match letter {
             'c' => builder.span.affinity.traversal = Some(Traversal::CoreAware),
@@ -118,7 +118,7 @@ fn set_efficiency(builder: &mut Builder, order: EfficiencyOrder) -> Result<(), S
     }
 }
 
-fn unordered(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn unordered(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     match given.value.trim_end().chars().next() {
         None => Err("a letter is missing after -au; the only form is -aup".to_owned()),
         Some('p') if given.value.trim_end() == "p" => set_efficiency(builder, EfficiencyOrder::Unordered),
@@ -127,7 +127,7 @@ fn unordered(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     }
 }
 
-fn list(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn list(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let text = given.value.trim_end();
     if text.is_empty() || text == "g" {
         return Ok(());

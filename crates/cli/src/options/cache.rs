@@ -1,7 +1,7 @@
 //! `-S -h -N -l -x -u -bs -I`: caches, and the I/O method.
 
-use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
-use crate::builder::{Builder, Given};
+use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, SinceVersion};
+use crate::builder::{Builder, GivenOption};
 use crate::number::split_digits;
 use model::limits::IO_RING_BATCH_MAX;
 use model::profile::{BufferSeparation, BypassIo, CacheMode, FlushMode, IoPriority, IoRingBatch};
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[OptionRow] = &[
                file system. y: BypassIO as far as possible; Y: BypassIO, or fail. -S alone means -Su. Only one of b, \
                u, h and r can be given; nor can y and Y, w and h, m and u, or m and h be combined. Each letter can be \
                given only once.",
-        since: Since::DiskSpd("2.0"),
+        since: SinceVersion::DiskSpd("2.0"),
         on_linux: "u opens with O_DIRECT, w with O_DSYNC, h with both.",
         example: "-Suw",
         apply: caching,
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "flush after each memory mapped write: v view, n nonvolatile memory, i the same without waiting",
         long: "Flushes after each memory mapped write (-Sm). v: flush the view of the file. n: flush nonvolatile \
                memory and wait until it is drained. i: like n, but without waiting. Upper or lower case.",
-        since: Since::DiskSpd("2.0.21"),
+        since: SinceVersion::DiskSpd("2.0.21"),
         example: "-Nv",
         apply: flush,
         ..CACHING
@@ -91,7 +91,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Each thread uses an IoRing and submits its I/Os in batches. The batch size is a number of I/Os or, with \
                p, a percentage of the outstanding I/Os. Buffers are registered with the ring unless n is given. Cannot \
                be used with -x or -Sm.",
-        since: Since::DiskSpd("2.3"),
+        since: SinceVersion::DiskSpd("2.3"),
         example: "-u8",
         apply: io_ring,
         ..CACHING
@@ -105,7 +105,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "placement of I/O buffers: p separated for each thread [default], n as allocated",
         long: "p: align every I/O buffer so that no two buffers share a cache line of page-directory entries. n: leave \
                the buffers where the allocator puts them.",
-        since: Since::DiskSpd("2.3"),
+        since: SinceVersion::DiskSpd("2.3"),
         on_linux: "Rejected with -X; DiskSpd ignores it there.",
         example: "-bsn",
         apply: buffer_separation,
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn caching(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn caching(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let letters = given.value.trim_end();
     if letters.is_empty() {
         return unbuffered(builder, "-S");
@@ -192,7 +192,7 @@ fn bypass(builder: &mut Builder, mode: BypassIo) -> Result<(), String> {
 }
 
 /// Memory-mapped I/O given before is left for validation to refuse, as in `DiskSpd`.
-fn unbuffered_write_through(builder: &mut Builder, _: &Given<'_>) -> Result<(), String> {
+fn unbuffered_write_through(builder: &mut Builder, _: &GivenOption<'_>) -> Result<(), String> {
     if builder.seen.cache_mode || builder.settings().write_through {
         return Err("-h cannot be given: an earlier -h or -S has set the cache mode or write-through".to_owned());
     }
@@ -200,7 +200,7 @@ fn unbuffered_write_through(builder: &mut Builder, _: &Given<'_>) -> Result<(), 
     write_through(builder, "-h")
 }
 
-fn flush(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn flush(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let mode = match given.value.trim_end() {
         "v" | "V" => FlushMode::ViewOfFile,
         "n" | "N" => FlushMode::NonVolatileMemory,
@@ -211,7 +211,7 @@ fn flush(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn priority(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn priority(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let priority = match builder.bounded(given, "the I/O priority", 1, 3)? {
         1 => IoPriority::VeryLow,
         2 => IoPriority::Low,
@@ -222,7 +222,7 @@ fn priority(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
 }
 
 /// Each `-u` resets whether buffers are registered; the batch changes only if one is given.
-fn io_ring(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn io_ring(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let value = given.value.trim_end();
     let (registered_buffers, batch) = match value.strip_prefix('n') {
         Some(batch) => (false, batch),
@@ -253,7 +253,7 @@ fn io_ring_batch(text: &str) -> Result<IoRingBatch, String> {
     }
 }
 
-fn buffer_separation(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn buffer_separation(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let separation = match given.value.trim_end() {
         "n" => BufferSeparation::SystemDefault,
         "p" => BufferSeparation::ThreadOptimized,

@@ -1,8 +1,8 @@
 //! `-Z`: contents of writes.
 
-use super::row::{Group, Lead, OptionRow, Repeat, Scope, Since};
+use super::row::{Group, ValueForm, OptionRow, Repeat, Scope, SinceVersion};
 use super::target::size_value;
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use model::profile::WriteSource;
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ const CONTENT: OptionRow = OptionRow { group: Group::WriteBuffers, ..OptionRow::
 pub(super) const ROWS: &[OptionRow] = &[
     OptionRow {
         name: "-Z",
-        lead: Lead::Nothing,
+        lead: ValueForm::Nothing,
         repeat: Repeat::Harmless,
         xml: &["WriteBufferContent"],
         short: "write zeros [default: the bytes 00..FF repeating]",
@@ -31,7 +31,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["RandomWriteData"],
         short: "new random data for every write",
         long: "Fills the buffer with new random bytes before every write; this costs CPU time.",
-        since: Since::DiskSpd("2.0.20"),
+        since: SinceVersion::DiskSpd("2.0.20"),
         example: "-Zr",
         apply: |builder, given| {
             if !given.value.trim_end().is_empty() {
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn source(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn source(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let (size, file) = match given.value.split_once(',') {
         Some((_, "")) => return Err("a file name is missing after the comma".to_owned()),
         Some((size, file)) => (size, Some(PathBuf::from(file))),

@@ -2,7 +2,7 @@
 
 use super::own::OWN;
 use super::row::{Group, Kind, OptionRow, Repeat};
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use crate::fleet::FleetOption;
 use std::path::PathBuf;
 
@@ -121,7 +121,7 @@ fn option(builder: &mut Builder) -> &mut FleetOption {
     builder.options.fleet.get_or_insert_default()
 }
 
-fn file(given: &Given<'_>) -> Result<PathBuf, String> {
+fn file(given: &GivenOption<'_>) -> Result<PathBuf, String> {
     crate::file_name::not_an_option(given.value.as_ref())?;
     if given.value.is_empty() { Err("a file name is missing".to_owned()) } else { Ok(given.value.into()) }
 }

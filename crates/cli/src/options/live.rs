@@ -2,7 +2,7 @@
 
 use super::own::OWN;
 use super::row::{Group, Kind, OptionRow, Repeat};
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use model::live::StreamTarget;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -73,7 +73,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn stream(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn stream(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     builder.options.live.stream = Some(stream_target(given.value)?);
     builder.overrides.measure_latency();
     Ok(())
@@ -97,7 +97,7 @@ fn stream_target(text: &str) -> Result<StreamTarget, String> {
     }
 }
 
-fn metrics(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn metrics(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let text = given.value.trim();
     let port = text.strip_prefix(':').unwrap_or(text);
     let on_loopback = port.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
@@ -109,7 +109,7 @@ fn metrics(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn interval(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn interval(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let text = given.value.trim();
     let interval = text.parse().ok().filter(|interval| INTERVAL_MS.contains(interval));
     builder.options.live.interval_ms = interval.ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use super::own::OWN;
 use super::row::{Group, Kind, OptionRow, Repeat};
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use crate::file_name::not_an_option;
 use crate::outputs::Form;
 use crate::request::ShortReport;
@@ -134,11 +134,11 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
 ];
 
-fn output(builder: &mut Builder, given: &Given<'_>, form: Form) -> Result<(), String> {
+fn output(builder: &mut Builder, given: &GivenOption<'_>, form: Form) -> Result<(), String> {
     builder.options.outputs.add(form, given.value)
 }
 
-fn label(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn label(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let Some((key, value)) = given.value.split_once('=').filter(|(key, _)| !key.is_empty()) else {
         return Err(format!("a label must have the form KEY=VALUE, not '{}'", given.value));
     };

@@ -1,8 +1,8 @@
 //! Options that `DiskSpd` does not have: `--name`, `--name=value` or `--name value`, before the
 //! targets.
 
-use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
-use crate::builder::{Builder, Given};
+use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, SinceVersion};
+use crate::builder::{Builder, GivenOption};
 use crate::file_name::not_an_option;
 use crate::typed_stream::TypedStream;
 use crate::{expect, requirement};
@@ -16,7 +16,7 @@ pub(super) const OWN: OptionRow = OptionRow {
     with_profile: true,
     scope: Scope::Invocation,
     group: Group::Program,
-    since: Since::Own,
+    since: SinceVersion::Own,
     ..OptionRow::BASE
 };
 
@@ -338,7 +338,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     },
 ];
 
-fn destroy(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn destroy(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     if given.value.is_empty() {
         return Err("the name of a block device is missing; run without --destroy to see the name to give".to_owned());
     }
@@ -346,11 +346,11 @@ fn destroy(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn stream(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn stream(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     add_stream(builder, TypedStream::parse(given.value)?)
 }
 
-fn mix(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn mix(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     add_stream(builder, TypedStream::parse_mix(given.value)?)
 }
 

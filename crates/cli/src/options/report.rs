@@ -1,7 +1,7 @@
 //! `-L -D -R -v -vs -P -: -?`: statistics and output.
 
-use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, Since};
-use crate::builder::{Builder, Given};
+use super::row::{Group, Kind, OptionRow, Pass, Repeat, Scope, SinceVersion};
+use crate::builder::{Builder, GivenOption};
 use model::profile::ResultFormat;
 
 const OUTPUT: OptionRow = OptionRow { group: Group::Output, scope: Scope::Profile, ..OptionRow::BASE };
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Prints the settings from the other options, as text, as an XML profile for -X, or as a job file in \
                TOML for diskspd run, and exits. No target is opened or created. Only a job file holds requirements \
                (--require).",
-        since: Since::DiskSpd("2.1"),
+        since: SinceVersion::DiskSpd("2.1"),
         example: "-Rpxml",
         apply: show_profile,
         ..EARLY
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         scope: Scope::Invocation,
         short: "show system information in this format and exit; must be the only argument",
         long: "Prints the system information section of the results and exits. No other argument may be given.",
-        since: Since::DiskSpd("2.3"),
+        since: SinceVersion::DiskSpd("2.3"),
         example: "-Rs",
         apply: |builder, given| {
             let format = optional_format(given.value)?;
@@ -110,7 +110,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "wait statistics in the results",
         long: "Adds two counts to the results of each thread: how often it waited for completions, and how many it \
                found per wait. Does not imply -v.",
-        since: Since::DiskSpd("2.2"),
+        since: SinceVersion::DiskSpd("2.2"),
         example: "-vs",
         apply: |builder, given| {
             nothing_behind(given, "-v and -vs")?;
@@ -142,7 +142,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "experiment flags [default 0]",
         long: "Turns on experimental features; the value is the sum of their numbers. 1: threads that wait for a rate \
                limit (-g) may sleep for longer than 1 ms at a time.",
-        since: Since::DiskSpd("2.2"),
+        since: SinceVersion::DiskSpd("2.2"),
         example: "-:1",
         apply: |builder, given| {
             let flags = builder.bounded_or_zero(given, "the experiment flags")?;
@@ -189,12 +189,12 @@ fn optional_format(word: &str) -> Result<Option<ResultFormat>, String> {
     format(word).map(Some).ok_or_else(|| format_fault(word))
 }
 
-fn result_format(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn result_format(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     builder.overrides.result_format = Some(format(given.value).ok_or_else(|| format_fault(given.value))?);
     Ok(())
 }
 
-fn show_profile(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn show_profile(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     builder.show = true;
     builder.show_job = given.value.trim_end() == "toml";
     if builder.show_job {
@@ -205,7 +205,7 @@ fn show_profile(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> 
     Ok(())
 }
 
-fn nothing_behind(given: &Given<'_>, forms: &str) -> Result<(), String> {
+fn nothing_behind(given: &GivenOption<'_>, forms: &str) -> Result<(), String> {
     if given.value.trim_end().is_empty() {
         return Ok(());
     }

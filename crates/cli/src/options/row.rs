@@ -1,6 +1,6 @@
 //! Contents of the table of options.
 
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use model::profile::{Target, TimeSpan};
 pub use settings::Group;
 use settings::Setting;
@@ -11,7 +11,7 @@ pub struct OptionRow {
     /// Name as typed, without its value: `-b`, `-bs`, `--overwrite`.
     pub name: &'static str,
     /// The values that belong to this row, if several rows share a name.
-    pub lead: Lead,
+    pub lead: ValueForm,
     /// Grammar of the value as help shows it, directly after the name; may be empty.
     pub value: &'static str,
     /// The presence and form of its value.
@@ -33,13 +33,13 @@ pub struct OptionRow {
     /// Full description, for `--help OPTION`.
     pub long: &'static str,
     /// First version with this form.
-    pub since: Since,
+    pub since: SinceVersion,
     /// Its effect on Linux, if not obvious; else empty.
     pub on_linux: &'static str,
     /// A complete valid argument, as an example in help and for tests.
     pub example: &'static str,
     /// Applies a value to the builder; the error states what is wrong and what would be right.
-    pub(crate) apply: fn(&mut Builder, &Given<'_>) -> Result<(), String>,
+    pub(crate) apply: fn(&mut Builder, &GivenOption<'_>) -> Result<(), String>,
     /// The setting that receives the value instead, if the option is one of ours that sets one.
     pub(crate) setting: Option<OwnSetting>,
 }
@@ -55,7 +55,7 @@ pub(crate) enum OwnSetting {
 
 /// The values that belong to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lead {
+pub enum ValueForm {
     Any,
     /// None at all.
     Nothing,
@@ -65,7 +65,7 @@ pub enum Lead {
     OneOf(&'static str),
 }
 
-impl Lead {
+impl ValueForm {
     /// True if `value` belongs to the row.
     pub fn admits(self, value: &str) -> bool {
         let first = value.chars().next();
@@ -130,7 +130,7 @@ pub enum Scope {
 
 /// First version with an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Since {
+pub enum SinceVersion {
     /// This version of `DiskSpd`; "2.0" stands for all of 2.0.x.
     DiskSpd(&'static str),
     /// This program.
@@ -141,7 +141,7 @@ impl OptionRow {
     /// Values common to most rows; each row sets the others.
     pub(crate) const BASE: Self = Self {
         name: "",
-        lead: Lead::Any,
+        lead: ValueForm::Any,
         value: "",
         kind: Kind::Value,
         repeat: Repeat::LastWins,
@@ -152,7 +152,7 @@ impl OptionRow {
         group: Group::Targets,
         short: "",
         long: "",
-        since: Since::DiskSpd("2.0"),
+        since: SinceVersion::DiskSpd("2.0"),
         on_linux: "",
         example: "",
         apply: |_, _| Ok(()),

@@ -2,9 +2,9 @@
 
 use super::own::OWN;
 use super::row::{Kind, OptionRow, OwnSetting, Repeat, Scope};
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use crate::size;
-use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, OwnOption, Setting, Takes};
+use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, OwnOption, Setting, ValueKind};
 
 /// May also be in bytes, whose number of I/Os is known once all options are read.
 const RATE: &str = "--rate";
@@ -38,7 +38,7 @@ fn row<T>(setting: &'static Setting<T>, scope: Scope, sets: OwnSetting) -> Optio
 
 impl OptionRow {
     /// Applies the option to the builder.
-    pub(crate) fn apply(&self, builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+    pub(crate) fn apply(&self, builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
         match self.setting {
             None => (self.apply)(builder, given),
             Some(sets) => apply(sets, builder, given.value),
@@ -77,25 +77,25 @@ fn rate_in_bytes(value: &str) -> Result<Option<[u64; 2]>, String> {
 /// Sets a setting to the value of the option; returns the name of its element.
 fn set<T>(setting: &Setting<T>, of: &mut T, value: &str) -> Result<&'static str, String> {
     match setting.takes() {
-        Takes::Nothing => setting.set_flag(of),
-        Takes::Count(range) => {
+        ValueKind::Nothing => setting.set_flag(of),
+        ValueKind::Count(range) => {
             let number = value.parse().ok().filter(|number| range.contains(number));
             let wrong = || format!("'{value}' is not a whole number {}", bounds(*range.start(), *range.end()));
             setting.set_number(of, number.ok_or_else(wrong)?);
         }
-        Takes::Size(range) => {
+        ValueKind::Size(range) => {
             let bytes = bytes(value)?;
             if !range.contains(&bytes) {
                 return Err(format!("'{value}' is not a size {}", bounds(*range.start(), *range.end())));
             }
             setting.set_number(of, bytes);
         }
-        Takes::Word(words) => {
+        ValueKind::Word(words) => {
             if !setting.set_word(of, value) {
                 return Err(format!("unknown value '{value}' (expected: {})", words.join(", ")));
             }
         }
-        Takes::Text => setting.set_text(of, value)?,
+        ValueKind::Text => setting.set_text(of, value)?,
     }
     Ok(setting.element)
 }

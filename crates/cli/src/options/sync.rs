@@ -1,7 +1,7 @@
 //! `-y -e -X`: events, kernel tracing, and profiles from files.
 
-use super::row::{Group, OptionRow, Pass, Repeat, Scope, Since};
-use crate::builder::{Builder, Given};
+use super::row::{Group, OptionRow, Pass, Repeat, Scope, SinceVersion};
+use crate::builder::{Builder, GivenOption};
 use std::path::PathBuf;
 
 const EVENT: OptionRow =
@@ -100,14 +100,14 @@ pub(super) const ROWS: &[OptionRow] = &[
                    printed after the tables. DISK_IO also prints I/O counts and mean latency at each level, from \
                    diskspd down to the disks. Linux has no events of the classes IMAGE_LOAD and REGISTRY, and q, c, s \
                    and p have no effect; a note reports this.",
-        since: Since::DiskSpd("2.0"),
+        since: SinceVersion::DiskSpd("2.0"),
         example: "-eDISK_IO",
         apply: tracing,
         ..OptionRow::BASE
     },
 ];
 
-fn profile_path(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn profile_path(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     if given.value.is_empty() {
         return Err("the path of the XML profile is missing (expected: -X<file>, without a space)".to_owned());
     }
@@ -116,7 +116,7 @@ fn profile_path(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> 
 }
 
 /// Of the lower-case forms only the first letter counts.
-fn tracing(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn tracing(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let word = given.value.trim_end();
     let tracing = builder.profile.tracing.get_or_insert_default();
     match word {

@@ -1,7 +1,7 @@
 //! `-b -B -c -f`: sizes, bounds and creation of targets.
 
-use super::row::{Group, Lead, OptionRow, Pass, Repeat};
-use crate::builder::{Builder, Given};
+use super::row::{Group, ValueForm, OptionRow, Pass, Repeat};
+use crate::builder::{Builder, GivenOption};
 use crate::size;
 use model::limits::BLOCK_SIZE_BYTES_MAX;
 use model::units::Bytes;
@@ -31,7 +31,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "I/O only at offsets from <base> on and, with <length>, below <base>+<length> [default 0, no limit]",
         long: "Restricts I/O to offsets at or above <base> and, with <length>, below <base>+<length>. As <length> sets \
                the maximum offset, it cannot be combined with -f<size>.",
-        since: super::Since::DiskSpd("2.0"),
+        since: super::SinceVersion::DiskSpd("2.0"),
         example: "-B5M:1M",
         apply: base,
         ..OptionRow::BASE
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-f",
-        lead: Lead::Digit,
+        lead: ValueForm::Digit,
         value: "<size>[K|M|G|T|b]",
         repeat: Repeat::Error,
         xml: &["MaxFileSize"],
@@ -74,7 +74,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         short: "open with hints: r random access, s sequential scan, t temporary file",
         long: "Hints to the page cache, in any combination: r for random access, s for a sequential scan, t for a \
                temporary file.",
-        since: super::Since::DiskSpd("2.0"),
+        since: super::SinceVersion::DiskSpd("2.0"),
         on_linux: "r and s call posix_fadvise with POSIX_FADV_RANDOM and POSIX_FADV_SEQUENTIAL. t is accepted and \
                    reported, but has no effect.",
         example: "-frs",
@@ -88,7 +88,7 @@ pub(super) fn size_value(builder: &Builder, value: &str, what: &str) -> Result<B
     size::parse(value, builder.block_bytes()).map(Bytes).map_err(|fault| format!("invalid {what}: {fault}"))
 }
 
-fn block_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn block_size(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let block = size_value(builder, given.value, "block size")?;
     if block.get() == 0 || block.get() > BLOCK_SIZE_BYTES_MAX {
         return Err(format!("invalid block size: it must be 1 to {BLOCK_SIZE_BYTES_MAX} bytes, not {}", block.get()));
@@ -97,7 +97,7 @@ fn block_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn base(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn base(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     if builder.seen.base {
         return Err("the base offset (-B) can only be given once".to_owned());
     }
@@ -126,17 +126,17 @@ fn set_maximum(builder: &mut Builder, maximum: u64) -> Result<(), String> {
     Ok(())
 }
 
-fn create_size(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn create_size(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     builder.settings().create_size = Some(size_value(builder, given.value, "size of the target")?);
     Ok(())
 }
 
-fn maximum(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn maximum(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let maximum = size_value(builder, given.value, "maximum offset")?;
     set_maximum(builder, maximum.get())
 }
 
-fn hints(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn hints(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let fault = || "-f takes a size, or the hint letters r, s and t".to_owned();
     let letters = given.value.trim_end();
     if letters.is_empty() {

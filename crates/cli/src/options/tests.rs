@@ -1,6 +1,6 @@
 use super::*;
 use crate::argv::LineCommand;
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use crate::command::Command;
 use crate::help;
 use crate::request::FakeEnv;
@@ -25,7 +25,7 @@ fn every_row_is_documented() {
         assert!(row.on_linux.is_empty() || row.on_linux.ends_with('.'), "{name}");
         let is_said_in_xml = row.scope != Scope::Invocation && row.name != "-X";
         assert_eq!(is_said_in_xml, !row.xml.is_empty(), "{name}: elements {:?}", row.xml);
-        assert_eq!(row.is_long(), row.since == Since::Own, "{name}");
+        assert_eq!(row.is_long(), row.since == SinceVersion::Own, "{name}");
         assert_eq!(row.is_long(), row.pass == Pass::Zero, "{name}");
         assert!(row.kind != Kind::Flag || row.value.is_empty(), "{name}: a flag has no value");
     }
@@ -37,7 +37,7 @@ fn every_row_is_listed_by_the_help_texts() {
     for row in all() {
         let line = format!("\n  {}", row.synopsis());
         assert!(help.contains(&line), "{line}");
-        assert_eq!(usage.contains(&line), row.since != Since::Own, "{line}");
+        assert_eq!(usage.contains(&line), row.since != SinceVersion::Own, "{line}");
         let topic = help::topic(row.name).unwrap_or_default();
         assert!(topic.contains(&format!("Example:     {}", row.example)), "{topic}");
     }
@@ -53,7 +53,7 @@ fn every_example_leads_to_its_row_and_is_accepted() {
             find_short(row.example).unwrap_or_else(|| panic!("{} leads nowhere", row.example))
         };
         assert_eq!(found.synopsis(), row.synopsis(), "{}", row.example);
-        let given = Given { argument: row.example, value, environment: &FakeEnv };
+        let given = GivenOption { argument: row.example, value, environment: &FakeEnv };
         let mut builder = Builder::default();
         assert_eq!(row.apply(&mut builder, &given), Ok(()), "{}", row.example);
         assert_eq!(builder.warnings, Vec::<String>::new(), "{}", row.example);

@@ -1,7 +1,7 @@
 //! `-t -F -o -O -oc -g -i -j`: threads, queue depth and rates.
 
-use super::row::{Group, OptionRow, Scope, Since};
-use crate::builder::{Builder, Given};
+use super::row::{Group, OptionRow, Scope, SinceVersion};
+use crate::builder::{Builder, GivenOption};
 use crate::size;
 use model::limits::COMPLETION_DEPTH_MAX;
 use model::profile::Throughput;
@@ -75,7 +75,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Maximum number of completions that a thread reaps at once. Completions reaped together get the same \
                time stamp: a smaller number makes latencies more precise, but costs more system calls. Ignored with -u \
                and with one outstanding I/O.",
-        since: Since::DiskSpd("2.3"),
+        since: SinceVersion::DiskSpd("2.3"),
         example: "-oc8",
         apply: |builder, given| {
             let depth = builder.bounded(given, "the completion depth", 1, COMPLETION_DEPTH_MAX)?;
@@ -93,7 +93,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         long: "Limits each thread, on each target, to this many bytes per millisecond or, with the suffix i, to this \
                many I/Os per second. -g100M/s limits it to 100 MiB per second (not in DiskSpd), rounded to whole bytes \
                per millisecond. Cannot be used with -x or -O.",
-        since: Since::DiskSpd("2.0"),
+        since: SinceVersion::DiskSpd("2.0"),
         example: "-g200i",
         apply: throughput,
         ..LOAD
@@ -130,7 +130,7 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 /// Bytes per second, in the unit of profiles.
-fn bytes_per_second(builder: &mut Builder, given: &Given<'_>, asked: u64) -> Result<(), String> {
+fn bytes_per_second(builder: &mut Builder, given: &GivenOption<'_>, asked: u64) -> Result<(), String> {
     let bytes_per_ms = asked.saturating_add(500) / 1000;
     let rate = u32::try_from(bytes_per_ms).ok().filter(|rate| *rate > 0);
     let rate = rate.ok_or_else(|| format!("the rate must be 1000 to {}000 bytes per second", u32::MAX))?;
@@ -142,7 +142,7 @@ fn bytes_per_second(builder: &mut Builder, given: &Given<'_>, asked: u64) -> Res
 }
 
 /// The last character determines the unit; text between the number and it is ignored.
-fn throughput(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn throughput(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     let value = given.value.trim_end();
     if let Some(bytes_per_s) = size::per_second(value) {
         return bytes_per_second(builder, given, bytes_per_s?);
@@ -158,7 +158,7 @@ fn throughput(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
             );
         }
     };
-    let rate = builder.bounded(&Given { value: number, ..*given }, "the rate", 1, u32::MAX)?;
+    let rate = builder.bounded(&GivenOption { value: number, ..*given }, "the rate", 1, u32::MAX)?;
     builder.settings().throughput = if is_iops { Throughput::Iops(rate) } else { Throughput::BytesPerMs(rate) };
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `-d -W -C -z`: durations and seed.
 
 use super::row::{Group, OptionRow, Pass, Scope};
-use crate::builder::{Builder, Given};
+use crate::builder::{Builder, GivenOption};
 use crate::number;
 
 const TIMING: OptionRow =
@@ -66,10 +66,10 @@ pub(super) const ROWS: &[OptionRow] = &[
 ];
 
 /// A number of seconds; `DiskSpd` ignores text after it, and so would treat minutes as seconds.
-fn seconds(builder: &mut Builder, given: &Given<'_>, what: &str) -> Result<u32, String> {
+fn seconds(builder: &mut Builder, given: &GivenOption<'_>, what: &str) -> Result<u32, String> {
     let (digits, unit) = number::split_digits(given.value.trim());
     let seconds_of_unit: u64 = match unit {
-        "s" => return builder.bounded(&Given { value: digits, ..*given }, what, 0, u32::MAX),
+        "s" => return builder.bounded(&GivenOption { value: digits, ..*given }, what, 0, u32::MAX),
         "m" | "min" => 60,
         "h" => 3600,
         _ => return builder.bounded(given, what, 0, u32::MAX),
@@ -82,7 +82,7 @@ fn seconds(builder: &mut Builder, given: &Given<'_>, what: &str) -> Result<u32, 
     })
 }
 
-fn seed(builder: &mut Builder, given: &Given<'_>) -> Result<(), String> {
+fn seed(builder: &mut Builder, given: &GivenOption<'_>) -> Result<(), String> {
     builder.overrides.settings.random_seed = if given.value.trim_end().is_empty() {
         given.environment.milliseconds_since_boot()
     } else {

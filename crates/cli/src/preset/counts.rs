@@ -125,10 +125,10 @@ mod tests {
     #[test]
     fn numbers_follow_the_machine_or_the_user() {
         let options = "-t{threads} -o{sockets} -g{numa} -g{numa<=4} -F{maxdop} {target:1} {other}";
-        let of = |given| Counts::new(&preset(options), given, MACHINE).typed(options).join(" ");
-        assert_eq!(of(GivenCounts::default()), "-t48 -o2 -g6 -g4 -F8 {target:1} {other}");
+        let typed_with = |given| Counts::new(&preset(options), given, MACHINE).typed(options).join(" ");
+        assert_eq!(typed_with(GivenCounts::default()), "-t48 -o2 -g6 -g4 -F8 {target:1} {other}");
         let given = GivenCounts { max_degree: Some(12), sockets: Some(3), nodes: Some(2) };
-        assert_eq!(of(given), "-t48 -o3 -g2 -g2 -F12 {target:1} {other}");
+        assert_eq!(typed_with(given), "-t48 -o3 -g2 -g2 -F12 {target:1} {other}");
         assert_eq!(Counts::new(&preset(options), given, MACHINE).typed("-si -t{numa<=1}"), ["-s", "-t1"]);
         assert_eq!(Counts::new(&preset(options), given, MACHINE).typed("-si -t{numa}"), ["-si", "-t2"]);
         let alone = preset("-t{threads}");

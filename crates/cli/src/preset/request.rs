@@ -273,7 +273,7 @@ mod tests {
         PresetRequest { name: name.to_owned(), words, ..PresetRequest::default() }
     }
 
-    fn of(text: &str, words: &[&str]) -> Result<RunRequest, String> {
+    fn request_from(text: &str, words: &[&str]) -> Result<RunRequest, String> {
         Preset::read(text).and_then(|preset| run_request(&preset, &request("test", words), MACHINE, &FakeEnv))
     }
 
@@ -288,7 +288,7 @@ mod tests {
             let text = format!(
                 "form = \"diskspd-preset/1\"\ntitle = \"t\"\noptions = \"{of_preset}\"\nload = [{{ name = \"one\", options = \"{of_load}\" }}]"
             );
-            let error = of(&text, &["a"]).unwrap_err();
+            let error = request_from(&text, &["a"]).unwrap_err();
             assert!(error.contains(word), "{error}");
         }
     }
@@ -325,16 +325,16 @@ mod tests {
             options = "-d60 -b8K -t{threads}"
             load = [{ name = "one", options = "-w30 -r" }, { name = "two", options = "-b64K" }]
         "#;
-        let run = of(text, &["-d3", "-c1M", "a", "b"]).unwrap();
+        let run = request_from(text, &["-d3", "-c1M", "a", "b"]).unwrap();
         let [one, two] = &run.profile.time_spans[..] else { panic!("two loads") };
         let seen = |span: &TimeSpan| (span.duration_s, span.targets[1].block_size.0, span.targets[1].threads);
         assert_eq!((seen(one), seen(two)), ((3, 8 << 10, 4), (3, 64 << 10, 4)));
         assert_eq!((one.targets[0].write_percent, two.targets[0].write_percent), (30, 0));
-        let named = of(text, &["-b4K", "a"]).unwrap().options.preset.unwrap().loads;
+        let named = request_from(text, &["-b4K", "a"]).unwrap().options.preset.unwrap().loads;
         assert_eq!(named, ["one", "two (-b4K)"]);
         assert!(
             run.options.short_report == Some(ShortReport::Loads)
-                && of(text, &["-Rtext", "a"]).unwrap().options.short_report.is_none()
+                && request_from(text, &["-Rtext", "a"]).unwrap().options.short_report.is_none()
         );
         let preset = Preset::read(text).unwrap();
         let threads = |max_degree, cpus| {
@@ -359,7 +359,7 @@ mod tests {
             options = "-F2 -O8"
             mix = [{ weight = 3, options = "-b8K -r" }, { options = "-b64K -w100" }]
         "#;
-        let run = of(text, &["a", "b"]).unwrap();
+        let run = request_from(text, &["a", "b"]).unwrap();
         let span = &run.profile.time_spans[0];
         assert_eq!((span.thread_count, span.request_count), (2, 8));
         let seen: Vec<_> =
@@ -390,7 +390,7 @@ mod tests {
             let paths = |span: &TimeSpan| {
                 span.targets.iter().map(|of| of.path.display().to_string()).collect::<Vec<_>>().join(" ")
             };
-            Ok(of(text, words)?.profile.time_spans.iter().map(paths).collect())
+            Ok(request_from(text, words)?.profile.time_spans.iter().map(paths).collect())
         };
         assert_eq!(paths(&["a"]).unwrap(), ["a", "a", "a a"]);
         assert_eq!(paths(&["a", "b c"]).unwrap(), ["a", "b c", "a b c"]);
@@ -399,7 +399,7 @@ mod tests {
         let words: Vec<&str> = lines.iter().map(|line| line.words.as_str()).collect();
         assert_eq!(words, ["<data>", "<log>", "--stream 'p: <data>' --stream 'l: -w100 <log>'"]);
         assert_eq!((lines[0].source.as_str(), lines[1].source.as_str()), ("a paper", ""));
-        assert!(of(&text.replace("target = 2", "target = 3"), &["a"]).unwrap_err().contains("load 'log': target 3"));
+        assert!(request_from(&text.replace("target = 2", "target = 3"), &["a"]).unwrap_err().contains("load 'log': target 3"));
     }
 
     /// A preset with a bound on the flush and one on the rate.
@@ -416,7 +416,7 @@ mod tests {
     #[test]
     fn bounds_are_required_and_replaced_by_the_users_on_the_same_metric() {
         let required = |words: &[&str]| -> Vec<(String, String)> {
-            let run = of(BOUNDED, words).unwrap();
+            let run = request_from(BOUNDED, words).unwrap();
             assert!(run.profile.time_spans[0].measure_latency, "{words:?}");
             assert!(run.options.short_report == Some(ShortReport::Loads) && run.options.preset.unwrap().is_acceptance);
             run.options.criteria.requirements.into_iter().map(|of| (of.to_string(), of.basis)).collect()
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(required(&["--require=iops>9", "a"]), [vendors(), users("iops>9")]);
         // Alone it refers to the latency that the application waits for: the commit.
         assert_eq!(required(&["--require", "p99<2ms", "a"]), [own(), users("p99<2ms")]);
-        assert!(of(BOUNDED, &["-Rtext", "a"]).unwrap().options.short_report.is_none());
+        assert!(request_from(BOUNDED, &["-Rtext", "a"]).unwrap().options.short_report.is_none());
         let lines = command_lines(&Preset::read(BOUNDED).unwrap(), &request("test", &[]), MACHINE).unwrap();
         let words = "-w100 --fdatasync-every=1 --require 'commit.p99<10ms' --require 'iops>=300' <target>";
         assert_eq!(lines[0].words, words);
@@ -476,7 +476,7 @@ mod tests {
             (whole("load = [{ name = \"x\" }]"), &["-d3"], "at least one target"),
             (whole("load = [{ name = \"x\" }]"), &["-Xp.xml"], "an XML profile (-X)"),
         ] {
-            let reason = of(&text, words).expect_err(&text);
+            let reason = request_from(&text, words).expect_err(&text);
             assert!(reason.contains(expected), "{text}: {reason}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::compare::{ChangeLimit, limit};
 use super::sweep::{AbOptions, RUN, SeriesArguments, SweepCommand, SweepOptions};
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::file_name;
 use crate::request::Environment;
 use crate::sweep::{Axis, PlannedPoint, Side, Variation, points, sides};
@@ -84,7 +84,7 @@ const SIDES: &str = "What differs";
 impl Arguments for AbArguments {
     type Request = SweepCommand;
 
-    fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
+    fn request(self, typed: &TypedArguments<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
         if let Some(command) = self.series.resumed(typed, &[], environment)? {
             return Ok(command);
         }
@@ -185,7 +185,7 @@ mod tests {
     use crate::subcommand::sweep::SweepRequest;
     use crate::subcommand::tests::{typed, typed_words};
 
-    fn of(args: &[&str]) -> SweepRequest {
+    fn parse_request(args: &[&str]) -> SweepRequest {
         match typed_words("ab", args) {
             Ok(Subcommand::Ab(SweepCommand::Run { request, .. })) => *request,
             other => panic!("{args:?}: {other:?}"),
@@ -197,34 +197,34 @@ mod tests {
         let lines = |request: &SweepRequest| -> Vec<String> {
             request.points.iter().map(|point| point.words.join(" ")).collect()
         };
-        let varied = of(&["--vary", "o=4,8", "--", "-b4K", "a.dat"]);
+        let varied = parse_request(&["--vary", "o=4,8", "--", "-b4K", "a.dat"]);
         assert_eq!(lines(&varied), ["-o4 -b4K a.dat", "-o8 -b4K a.dat"]);
         let ab = varied.options.ab.clone().expect("sides");
         assert_eq!((ab.sides.clone(), ab.is_noise_floor()), (["-o4".to_owned(), "-o8".to_owned()], false));
         assert_eq!(varied.options.extent, Extent::Pairs { is_fixed: false, margin: 0.02 });
         assert_eq!(varied.options.runs, 20);
-        let options = of(&["--a", "-o4", "--b=-o8 -t2", "--pairs=7", "--margin", "5%", "--", "-o1", "a.dat"]);
+        let options = parse_request(&["--a", "-o4", "--b=-o8 -t2", "--pairs=7", "--margin", "5%", "--", "-o1", "a.dat"]);
         assert_eq!(lines(&options), ["-o4 a.dat", "-o8 -t2 a.dat"]);
         assert_eq!(options.options.extent, Extent::Pairs { is_fixed: true, margin: 0.05 });
         assert_eq!(options.options.runs, 7);
-        let targets = of(&["--target-a", "/a/t", "--target-b", "/b/t", "--b=-o2", "--", "-c1M"]);
+        let targets = parse_request(&["--target-a", "/a/t", "--target-b", "/b/t", "--b=-o2", "--", "-c1M"]);
         assert_eq!(lines(&targets), ["-c1M /a/t", "-o2 -c1M /b/t"]);
         assert_eq!(targets.options.ab.expect("sides").sides, ["target=/a/t", "-o2 target=/b/t"]);
-        let hosts = of(&["--on-a=h1", "--on-b=h2,h3", "--", "/t"]);
+        let hosts = parse_request(&["--on-a=h1", "--on-b=h2,h3", "--", "/t"]);
         assert_eq!(lines(&hosts), ["--on=h1 /t", "--on=h2,h3 /t"]);
-        let commands = of(&["--before-a=true", "--before-b=false", "--fail-if=p99>+5%", "--", "a.dat"]);
+        let commands = parse_request(&["--before-a=true", "--before-b=false", "--fail-if=p99>+5%", "--", "a.dat"]);
         let ab = commands.options.ab.clone().expect("sides");
         assert_eq!((ab.before[1].as_deref(), ab.is_noise_floor(), ab.limits.len()), (Some("false"), false, 1));
-        assert!(of(&["--", "a.dat"]).options.ab.expect("sides").is_noise_floor());
+        assert!(parse_request(&["--", "a.dat"]).options.ab.expect("sides").is_noise_floor());
         assert_eq!(typed("ab", "--help"), Err("help".to_owned()));
     }
 
     #[test]
     fn its_words_ask_for_the_same_again() {
-        let request = of(&["--a", "-o4", "--b=-o8 -t2", "--rest", "2s", "--dir", "d", "--", "a.dat"]);
+        let request = parse_request(&["--a", "-o4", "--b=-o8 -t2", "--rest", "2s", "--dir", "d", "--", "a.dat"]);
         let words: Vec<&str> = request.words.iter().map(String::as_str).collect();
         assert_eq!(words, ["--a=-o4", "--b=-o8 -t2", "--rest=2s", "--", "a.dat"]);
-        assert_eq!(of(&words), request);
+        assert_eq!(parse_request(&words), request);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Arguments of `diskspd agent`.
 
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::fleet::{self, ServerAccess};
 use crate::request::Environment;
 use crate::size;
@@ -57,7 +57,7 @@ pub struct AgentRequest {
 impl Arguments for AgentRequest {
     type Request = Self;
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<Self, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<Self, String> {
         match self.allow.iter().find(|path| !path.is_absolute()) {
             Some(path) => Err(format!("--allow '{}': the path must be absolute", path.display())),
             None => Ok(self),

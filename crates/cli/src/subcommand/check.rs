@@ -1,6 +1,6 @@
 //! Arguments of `diskspd check`.
 
-use super::{Arguments, Typed, with_load_last};
+use super::{Arguments, TypedArguments, with_load_last};
 use crate::command_line::run_of;
 use crate::decimal;
 use crate::file_name;
@@ -80,7 +80,7 @@ impl Arguments for CheckArguments {
         Ok(with_load_last(command, args, 0, |_| true))
     }
 
-    fn request(self, _: &Typed<'_>, environment: &dyn Environment) -> Result<CheckRequest, String> {
+    fn request(self, _: &TypedArguments<'_>, environment: &dyn Environment) -> Result<CheckRequest, String> {
         if self.load.is_empty() {
             return Err("no target given".to_owned());
         }

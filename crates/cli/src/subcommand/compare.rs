@@ -1,7 +1,7 @@
 //! Arguments of `diskspd compare`.
 
 use super::report::OutputAsked;
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::request::Environment;
 use crate::{file_name, number};
 use clap::ArgAction;
@@ -111,7 +111,7 @@ impl CompareCommand {
 impl Arguments for CompareArguments {
     type Request = CompareCommand;
 
-    fn request(self, typed: &Typed<'_>, _: &dyn Environment) -> Result<CompareCommand, String> {
+    fn request(self, typed: &TypedArguments<'_>, _: &dyn Environment) -> Result<CompareCommand, String> {
         let Self { results, fail_if: limits, anyway, output, replace_output: replace, baseline, drives, .. } = self;
         if let Some(path) = output.as_ref().filter(|path| !is_page(path)) {
             return Err(format!(

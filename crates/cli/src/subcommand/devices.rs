@@ -1,6 +1,6 @@
 //! Arguments of `diskspd devices`.
 
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::request::Environment;
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub struct DevicesRequest {
 impl Arguments for DevicesRequest {
     type Request = Self;
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<Self, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<Self, String> {
         Ok(self)
     }
 }

@@ -1,6 +1,6 @@
 //! Arguments of `diskspd explain`.
 
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::request::Environment;
 
 /// Explain findings: when a rule reports one, and what to do
@@ -19,7 +19,7 @@ pub struct ExplainRequest {
 impl Arguments for ExplainRequest {
     type Request = Self;
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<Self, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<Self, String> {
         Ok(self)
     }
 }

@@ -1,6 +1,6 @@
 //! Arguments of `diskspd fleet`.
 
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::fleet::{self, ServerAccess};
 use crate::request::Environment;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -111,7 +111,7 @@ pub enum FleetCommand {
 impl Arguments for FleetArguments {
     type Request = FleetCommand;
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<FleetCommand, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<FleetCommand, String> {
         let Self { action, hosts, server, key, output, json, access } = self;
         let missing = |name: &str| format!("--{name} is missing");
         let names_hosts = matches!(action, Action::Stop | Action::Collect);

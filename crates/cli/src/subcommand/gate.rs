@@ -1,7 +1,7 @@
 //! Arguments of `diskspd gate`.
 
 use super::sweep::{RUN, SweepCommand};
-use super::{Arguments, Subcommand, Typed};
+use super::{Arguments, Subcommand, TypedArguments};
 use crate::request::Environment;
 use crate::sweep::{PlannedPoint, Variation, points};
 use crate::{file_name, number};
@@ -102,7 +102,7 @@ pub enum GateTask {
 impl Arguments for GateArguments {
     type Request = GateCommand;
 
-    fn request(self, _: &Typed<'_>, environment: &dyn Environment) -> Result<GateCommand, String> {
+    fn request(self, _: &TypedArguments<'_>, environment: &dyn Environment) -> Result<GateCommand, String> {
         let Self { folder, metric: metrics, summary, junit, .. } = self;
         let task = match (self.accept, self.result, self.before_a, self.before_b) {
             (Some(reason), ..) if reason.trim().is_empty() => return Err("--accept: give a reason".to_owned()),
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::subcommand::tests::{typed, typed_words};
 
-    fn of(args: &[&str]) -> GateCommand {
+    fn parse_command(args: &[&str]) -> GateCommand {
         match typed_words("gate", args) {
             Ok(Subcommand::Gate(command)) => command,
             other => panic!("{args:?}: {other:?}"),
@@ -162,14 +162,14 @@ mod tests {
 
     #[test]
     fn each_task_is_read() {
-        let GateTask::Run { points, runs } = of(&["f", "--", "-b4K", "a.dat"]).task else { panic!("a run") };
+        let GateTask::Run { points, runs } = parse_command(&["f", "--", "-b4K", "a.dat"]).task else { panic!("a run") };
         assert_eq!((points[0].words.join(" "), runs), ("-L -b4K a.dat".to_owned(), 3));
-        let named = of(&["f", "--metric=p99", "--metric=iops", "--summary", "s.md", "--", "-L", "a.dat"]);
+        let named = parse_command(&["f", "--metric=p99", "--metric=iops", "--summary", "s.md", "--", "-L", "a.dat"]);
         assert_eq!((named.metrics.len(), named.summary), (2, Some("s.md".into())));
-        assert_eq!(of(&["f", "--result", "r.json"]).task, GateTask::Judge("r.json".into()));
-        assert_eq!(of(&["f", "--accept=new disk"]).task, GateTask::Accept("new disk".to_owned()));
+        assert_eq!(parse_command(&["f", "--result", "r.json"]).task, GateTask::Judge("r.json".into()));
+        assert_eq!(parse_command(&["f", "--accept=new disk"]).task, GateTask::Accept("new disk".to_owned()));
         let GateTask::Pairs(SweepCommand::Run { request, .. }) =
-            of(&["f", "--before-a=true", "--before-b", "false", "--", "a.dat"]).task
+            parse_command(&["f", "--before-a=true", "--before-b", "false", "--", "a.dat"]).task
         else {
             panic!("pairs")
         };

@@ -1,6 +1,6 @@
 //! Arguments of `diskspd history`.
 
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::file_name;
 use crate::request::Environment;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub struct HistoryRequest {
 impl Arguments for HistoryRequest {
     type Request = Self;
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<Self, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<Self, String> {
         Ok(self)
     }
 }

@@ -1,6 +1,6 @@
 //! Arguments of `diskspd import`.
 
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::file_name;
 use crate::request::Environment;
 use std::path::PathBuf;
@@ -77,7 +77,7 @@ pub enum ImportForm {
 impl Arguments for ImportArguments {
     type Request = ImportRequest;
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<ImportRequest, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<ImportRequest, String> {
         let source = match (self.job, self.options.is_empty()) {
             (Some(_), false) => return Err("either a job file or options after --, not both".to_owned()),
             (Some(job), true) => ImportSource::File(job),

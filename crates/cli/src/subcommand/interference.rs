@@ -1,7 +1,7 @@
 //! Arguments of `diskspd interference`: a sweep over the streams of a load.
 
 use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::number;
 use crate::request::Environment;
 use crate::sweep::streams;
@@ -34,7 +34,7 @@ pub(super) struct InterferenceArguments {
 impl Arguments for InterferenceArguments {
     type Request = SweepCommand;
 
-    fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
+    fn request(self, typed: &TypedArguments<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
         if let Some(command) = self.series.resumed(typed, &[], environment)? {
             return Ok(command);
         }
@@ -57,7 +57,7 @@ mod tests {
     use crate::subcommand::sweep::SweepRequest;
     use crate::subcommand::tests::typed_words;
 
-    fn of(args: &[&str]) -> SweepRequest {
+    fn parse_request(args: &[&str]) -> SweepRequest {
         match typed_words("interference", args) {
             Ok(Subcommand::Interference(SweepCommand::Run { request, .. })) => *request,
             other => panic!("{args:?}: {other:?}"),
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn each_stream_is_run_alone_then_all_together() {
-        let request = of(&[&["--rounds=3", "--rest=2s"], &LOAD[..]].concat());
+        let request = parse_request(&[&["--rounds=3", "--rest=2s"], &LOAD[..]].concat());
         let lines: Vec<String> = request.points.iter().map(|point| point.words.join(" ")).collect();
         assert_eq!(
             lines,
@@ -91,7 +91,7 @@ mod tests {
         assert!(request.points.iter().all(|point| point.request.profile.time_spans[0].measure_latency));
         assert_eq!((request.options.runs, request.options.extent), (3, Extent::Streams));
         let words: Vec<&str> = request.words.iter().map(String::as_str).collect();
-        assert_eq!(of(&words), request, "its words ask for the same again");
+        assert_eq!(parse_request(&words), request, "its words ask for the same again");
     }
 
     #[test]

@@ -53,7 +53,7 @@ trait Arguments: Args {
     }
 
     /// The request, or the error in the combination of arguments.
-    fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<Self::Request, String>;
+    fn request(self, typed: &TypedArguments<'_>, environment: &dyn Environment) -> Result<Self::Request, String>;
 }
 
 /// Declares the subcommands, in the order of help.
@@ -145,7 +145,7 @@ fn read_arguments<A: Arguments>(
     });
     match read {
         Ok((matches, arguments)) => {
-            let typed = Typed { command: &command, matches: &matches };
+            let typed = TypedArguments { command: &command, matches: &matches };
             arguments.request(&typed, environment).map(Some).map_err(refuse)
         }
         Err(error) if error.kind() == clap::error::ErrorKind::DisplayHelp => Ok(None),
@@ -197,12 +197,12 @@ pub fn help(name: &str) -> Option<String> {
 }
 
 /// Arguments as they were typed.
-struct Typed<'a> {
+struct TypedArguments<'a> {
     command: &'a clap::Command,
     matches: &'a ArgMatches,
 }
 
-impl Typed<'_> {
+impl TypedArguments<'_> {
     /// The given options, each as one word, except those in `left_out` and the load. Parsed again they have the same
     /// meaning.
     fn options_except(&self, left_out: &[&str]) -> Vec<String> {

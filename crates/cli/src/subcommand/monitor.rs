@@ -1,6 +1,6 @@
 //! Arguments of `diskspd monitor`.
 
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::performance_counter::{self, CounterList};
 use crate::request::Environment;
 use crate::{decimal, file_name};
@@ -160,7 +160,7 @@ impl Arguments for MonitorArguments {
         Ok(usual)
     }
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<WatchRequest, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<WatchRequest, String> {
         let Self { mut output, counters, record, replace_output, .. } = self;
         let mut counters: Vec<CounterPattern> = counters.into_iter().flat_map(|list| list.0).collect();
         let mut devices = Vec::new();

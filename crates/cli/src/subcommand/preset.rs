@@ -1,6 +1,6 @@
 //! Arguments of `diskspd preset`.
 
-use super::{Arguments, Typed, with_load_last};
+use super::{Arguments, TypedArguments, with_load_last};
 use crate::preset::{GivenCounts, PresetRequest, SeriesChoices};
 use crate::request::Environment;
 use crate::{file_name, number};
@@ -92,14 +92,14 @@ pub enum PresetCommand {
     /// List names and titles.
     List,
     /// Show the contents of a preset.
-    Show(PresetRequest, Shown),
+    Show(PresetRequest, PresetForm),
     /// Run it.
     Run(PresetRequest),
 }
 
 /// Forms of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum PresetForm {
     /// Command lines, as far as they can express it.
     CommandLines,
     /// A profile for `-X`.
@@ -117,7 +117,7 @@ impl Arguments for PresetArguments {
         Ok(with_load_last(command, args, 2, |option| !is_run || !["xml", "toml"].contains(&option)))
     }
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<PresetCommand, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<PresetCommand, String> {
         let Self { action, name, load, xml, toml, .. } = self;
         let counts = GivenCounts { max_degree: self.maxdop, sockets: self.sockets, nodes: self.numa };
         let devices = [("ssds", self.ssds), ("copies", self.copies)];
@@ -145,9 +145,9 @@ impl Arguments for PresetArguments {
             (Action::Run, None) => Err(format!("preset '{}': no target given", request.name)),
             (Action::Run, Some(_)) => Ok(PresetCommand::Run(request)),
             (_, Some(word)) => Err(format!("unexpected '{word}': show takes no workload options or targets")),
-            _ if toml => Ok(PresetCommand::Show(request, Shown::Toml)),
-            _ if xml => Ok(PresetCommand::Show(request, Shown::Xml)),
-            _ => Ok(PresetCommand::Show(request, Shown::CommandLines)),
+            _ if toml => Ok(PresetCommand::Show(request, PresetForm::Toml)),
+            _ if xml => Ok(PresetCommand::Show(request, PresetForm::Xml)),
+            _ => Ok(PresetCommand::Show(request, PresetForm::CommandLines)),
         }
     }
 }
@@ -186,7 +186,7 @@ mod tests {
         let counts = GivenCounts { max_degree: None, sockets: Some(2), nodes: Some(3) };
         let of_machine = PresetRequest { counts, ..request(None, &["a"]) };
         assert_eq!(parsed("run oltp --sockets 2 --numa=3 a"), Ok(PresetCommand::Run(of_machine)));
-        assert_eq!(parsed("show oltp --xml"), Ok(PresetCommand::Show(request(None, &[]), Shown::Xml)));
+        assert_eq!(parsed("show oltp --xml"), Ok(PresetCommand::Show(request(None, &[]), PresetForm::Xml)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Arguments of `diskspd repeat`: a sweep of one point.
 
 use super::sweep::{RUN, SeriesArguments, SweepCommand, SweepOptions};
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::number;
 use crate::request::Environment;
 use crate::sweep::{PlannedPoint, Variation, points};
@@ -65,7 +65,7 @@ pub(super) struct RepeatArguments {
 impl Arguments for RepeatArguments {
     type Request = SweepCommand;
 
-    fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
+    fn request(self, typed: &TypedArguments<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
         if let Some(command) = self.series.resumed(typed, &[], environment)? {
             return Ok(command);
         }

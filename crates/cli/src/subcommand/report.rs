@@ -1,6 +1,6 @@
 //! Arguments of `diskspd report`.
 
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::outputs::Form;
 use crate::request::Environment;
 use crate::{decimal, file_name, number};
@@ -209,7 +209,7 @@ pub struct PartAsked {
 impl Arguments for ReportArguments {
     type Request = ReportCommand;
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<ReportCommand, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<ReportCommand, String> {
         let Self {
             files, output, replace_output: replace, chart, monitor, from, to, percentile, slowest, details, ..
         } = self;
@@ -420,11 +420,11 @@ mod tests {
 
     #[test]
     fn parts_and_the_slowest_are_asked_for() {
-        let look = |part, slowest| Ok(ReportCommand::Look { files: vec!["a.json".into()], part, slowest });
+        let command = |part, slowest| Ok(ReportCommand::Look { files: vec!["a.json".into()], part, slowest });
         let s = 1_000_000_000;
         assert_eq!(
             parsed("a.json --from 30s --to 60s --percentile 99.9 --percentile=50"),
-            look(
+            command(
                 Some(PartAsked {
                     from_ns: 30 * s,
                     to_ns: Some(60 * s),
@@ -433,10 +433,10 @@ mod tests {
                 false
             )
         );
-        assert_eq!(parsed("--from 0 a.json"), look(Some(PartAsked::default()), false));
-        assert_eq!(parsed("a.json --slowest"), look(None, true));
+        assert_eq!(parsed("--from 0 a.json"), command(Some(PartAsked::default()), false));
+        assert_eq!(parsed("a.json --slowest"), command(None, true));
         let to = Some(PartAsked { to_ns: Some(s / 4), ..PartAsked::default() });
-        assert_eq!(parsed("a.json --slowest --to=250ms"), look(to, true));
+        assert_eq!(parsed("a.json --slowest --to=250ms"), command(to, true));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Arguments of `diskspd run`.
 
-use super::{Arguments, Typed, with_load_last};
+use super::{Arguments, TypedArguments, with_load_last};
 use crate::request::Environment;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ impl Arguments for RunJobArguments {
         Ok(with_load_last(command, args, 1, |_| true))
     }
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<RunJobCommand, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<RunJobCommand, String> {
         Ok(RunJobCommand { path: self.path, words: self.load })
     }
 }

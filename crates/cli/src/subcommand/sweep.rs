@@ -1,7 +1,7 @@
 //! Arguments of `diskspd sweep`, including those common to `diskspd repeat`.
 
 use super::compare::ChangeLimit;
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::command_line::run_of;
 use crate::fleet::{FleetOption, OnArguments};
 use crate::request::Environment;
@@ -263,7 +263,7 @@ impl SeriesArguments {
     /// The sweep to be resumed, if any.
     pub(super) fn resumed(
         &self,
-        typed: &Typed<'_>,
+        typed: &TypedArguments<'_>,
         added: &[Axis],
         environment: &dyn Environment,
     ) -> Result<Option<SweepCommand>, String> {
@@ -298,13 +298,13 @@ impl SeriesArguments {
     }
 
     /// The load that is run, including the hosts that run it.
-    pub(super) fn load(&self, typed: &Typed<'_>) -> Vec<String> {
+    pub(super) fn load(&self, typed: &TypedArguments<'_>) -> Vec<String> {
         // The error then refers to the missing load.
         if self.load.is_empty() { Vec::new() } else { [hosts(typed), self.load.clone()].concat() }
     }
 
     /// The command for runs of these points. Parsed again, its words give the same request.
-    pub(super) fn command(self, points: Vec<PlannedPoint>, options: SweepOptions, typed: &Typed<'_>) -> SweepCommand {
+    pub(super) fn command(self, points: Vec<PlannedPoint>, options: SweepOptions, typed: &TypedArguments<'_>) -> SweepCommand {
         let mut words = typed.options_except(&PLACES);
         words.push("--".to_owned());
         words.extend(self.load.iter().cloned());
@@ -315,14 +315,14 @@ impl SeriesArguments {
 }
 
 /// `--on` and its related options, as typed for a run.
-fn hosts(typed: &Typed<'_>) -> Vec<String> {
+fn hosts(typed: &TypedArguments<'_>) -> Vec<String> {
     typed.options(OnArguments::is_one)
 }
 
 impl Arguments for SweepArguments {
     type Request = SweepCommand;
 
-    fn request(self, typed: &Typed<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
+    fn request(self, typed: &TypedArguments<'_>, environment: &dyn Environment) -> Result<SweepCommand, String> {
         if let Some(command) = self.series.resumed(typed, &self.vary, environment)? {
             return Ok(command);
         }

@@ -1,6 +1,6 @@
 //! Arguments of `diskspd trace`.
 
-use super::{Arguments, Typed, with_load_last};
+use super::{Arguments, TypedArguments, with_load_last};
 use crate::request::Environment;
 use crate::{decimal, file_name, number};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -167,7 +167,7 @@ impl Arguments for TraceArguments {
         }
     }
 
-    fn request(self, typed: &Typed<'_>, _: &dyn Environment) -> Result<TraceCommand, String> {
+    fn request(self, typed: &TypedArguments<'_>, _: &dyn Environment) -> Result<TraceCommand, String> {
         let action = self.action;
         let headings: &[&str] = match action {
             Action::Record => &[SHOW, REPLAY],

@@ -1,7 +1,7 @@
 //! Arguments of `diskspd verify`.
 
 use super::verify_cycles::CycleArguments;
-use super::{Arguments, Typed};
+use super::{Arguments, TypedArguments};
 use crate::request::Environment;
 use crate::size;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub struct VerifyRequest {
 impl Arguments for VerifyRequest {
     type Request = Self;
 
-    fn request(self, _: &Typed<'_>, _: &dyn Environment) -> Result<Self, String> {
+    fn request(self, _: &TypedArguments<'_>, _: &dyn Environment) -> Result<Self, String> {
         if self.from.is_some() && self.targets.len() > 1 {
             return Err("--from needs exactly one TARGET".to_owned());
         }

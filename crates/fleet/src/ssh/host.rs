@@ -1,7 +1,7 @@
 //! One host: ssh, and the agent at its other end.
 
 use super::lines::{LastLines, each_line};
-use super::{Destination, MAX_SETUP_BYTES, Said, Setup};
+use super::{Destination, MAX_SETUP_BYTES, AgentMessage, Setup};
 use crate::FleetError;
 use crate::message::bounded_text;
 use std::io::Write;
@@ -50,7 +50,7 @@ pub(super) struct Host {
     setup: Setup,
     child: Child,
     stdin: Option<ChildStdin>,
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<AgentOutput>>,
     stage: Stage,
     ended: Option<(ExitStatus, Instant)>,
     refusals: Vec<String>,
@@ -58,7 +58,7 @@ pub(super) struct Host {
 
 /// Output so far.
 #[derive(Debug, Default)]
-struct Heard {
+struct AgentOutput {
     port: Option<u16>,
     has_no_port: bool,
     version: Option<String>,
@@ -83,7 +83,7 @@ impl Host {
             let hint = if error.kind() == std::io::ErrorKind::NotFound { " (package openssh-client)" } else { "" };
             FleetError::refused(format!("{}: cannot run ssh: {error}{hint}", destination.name))
         })?;
-        let heard = Arc::<Mutex<Heard>>::default();
+        let heard = Arc::<Mutex<AgentOutput>>::default();
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let mut reached = Self {
             destination,
@@ -97,9 +97,9 @@ impl Host {
         };
         // Read to their ends, whatever they contain: an agent must never wait for its output to be read.
         let said = Arc::clone(&heard);
-        let read_stdout = stdout.map(|stdout| move || read(stdout, &said, |heard, line| heard.said(&line)));
+        let read_stdout = stdout.map(|stdout| move || read(stdout, &said, |heard, line| heard.handle_line(&line)));
         let forwarded = format!(" to 127.0.0.1:{port}");
-        let complain = move |heard: &mut Heard, line: String| heard.complained(&line, &forwarded);
+        let complain = move |heard: &mut AgentOutput, line: String| heard.complained(&line, &forwarded);
         let read_stderr = stderr.map(|stderr| move || read(stderr, &heard, complain));
         let cannot = |error: std::io::Error| FleetError::failed(format!("cannot begin: {error}"));
         let spawned = read_stdout.map(spawn).transpose().and_then(|_| read_stderr.map(|read| spawn(read)).transpose());
@@ -110,7 +110,7 @@ impl Host {
         Ok(reached)
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+    fn heard(&self) -> MutexGuard<'_, AgentOutput> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -262,12 +262,12 @@ impl Drop for Host {
     }
 }
 
-impl Heard {
+impl AgentOutput {
     /// Handles a line of the host's standard output: that of an agent, or other output of a shell there.
-    fn said(&mut self, line: &str) {
+    fn handle_line(&mut self, line: &str) {
         match serde_json::from_str(line) {
-            Ok(Said::DiskspdAgent(version)) => self.version = Some(version),
-            Ok(Said::DiskspdAgentReady(_)) => self.is_ready = true,
+            Ok(AgentMessage::DiskspdAgent(version)) => self.version = Some(version),
+            Ok(AgentMessage::DiskspdAgentReady(_)) => self.is_ready = true,
             Err(_) => {}
         }
     }
@@ -290,7 +290,7 @@ fn spawn(read: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     std::thread::Builder::new().name("ssh".into()).stack_size(128 << 10).spawn(read).map(drop)
 }
 
-fn read(stream: impl std::io::Read, heard: &Mutex<Heard>, mut take: impl FnMut(&mut Heard, String)) {
+fn read(stream: impl std::io::Read, heard: &Mutex<AgentOutput>, mut take: impl FnMut(&mut AgentOutput, String)) {
     let hear = |line| take(&mut heard.lock().unwrap_or_else(PoisonError::into_inner), line);
     each_line(stream, hear);
     heard.lock().unwrap_or_else(PoisonError::into_inner).ended_streams += 1;
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn the_port_is_that_of_the_forward_to_the_server() {
-        let mut heard = Heard::default();
+        let mut heard = AgentOutput::default();
         for line in [
             "Allocated port 7 for remote forward to 127.0.0.1:11",
             "Allocated port 8 for remote forward to 127.0.0.1:1",
@@ -321,12 +321,12 @@ mod tests {
 
     #[test]
     fn what_else_a_shell_says_is_not_the_agent() {
-        let mut heard = Heard::default();
+        let mut heard = AgentOutput::default();
         for line in ["Welcome", "{}", "{\"diskspd_agent\":7}", "[", "{\"diskspd_agent\":\"1.2\"}", "bye"] {
-            heard.said(line);
+            heard.handle_line(line);
         }
         assert_eq!((heard.version.as_deref(), heard.is_ready), (Some("1.2"), false));
-        heard.said(&Said::DiskspdAgentReady("h1".into()).line());
+        heard.handle_line(&AgentMessage::DiskspdAgentReady("h1".into()).line());
         assert!(heard.is_ready);
     }
 

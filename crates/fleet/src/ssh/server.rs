@@ -28,7 +28,7 @@ pub(super) struct PrivateServer {
 
 /// Output so far.
 #[derive(Default)]
-struct Heard {
+struct ServerOutput {
     port: Option<u16>,
     is_ready: bool,
     last: LastLines,
@@ -53,7 +53,7 @@ impl PrivateServer {
         command.stdin(file).stdout(Stdio::null()).stderr(Stdio::piped());
         sys::child::end_with_this_thread(&mut command);
         let mut server = Self { child: command.spawn().map_err(cannot)?, port: 0 };
-        let heard = Arc::<Mutex<Heard>>::default();
+        let heard = Arc::<Mutex<ServerOutput>>::default();
         if let Some(stderr) = server.child.stderr.take() {
             let heard = Arc::clone(&heard);
             let read = move || each_line(stderr, |line| hear(&heard, &line));
@@ -92,7 +92,7 @@ impl Drop for PrivateServer {
     }
 }
 
-fn hear(heard: &Mutex<Heard>, line: &str) {
+fn hear(heard: &Mutex<ServerOutput>, line: &str) {
     let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, port)) = line.split_once(LISTENS) {
         heard.port = port.trim().parse().ok();

@@ -14,12 +14,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use testkit::or_skip;
 
 /// Subject and bytes.
-type Heard = (String, Vec<u8>);
+type ReceivedMessage = (String, Vec<u8>);
 
 /// A client of the server without a key.
-struct Stranger {
+struct UntrustedClient {
     /// Messages to agents.
-    heard: Arc<Mutex<Vec<Heard>>>,
+    heard: Arc<Mutex<Vec<ReceivedMessage>>>,
     /// Answers to the messages it sent to agents.
     answers: Arc<Mutex<Vec<Message>>>,
     sent: Arc<AtomicUsize>,
@@ -45,10 +45,10 @@ fn flipped(bytes: &[u8], seed: usize) -> Vec<u8> {
     bytes
 }
 
-impl Stranger {
+impl UntrustedClient {
     /// Repeats all messages that it receives: as they are, with a bit changed, and to the other of two agents.
     fn echoing(url: &str) -> Self {
-        let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
+        let heard: Arc<Mutex<Vec<ReceivedMessage>>> = Arc::default();
         let answers: Arc<Mutex<Vec<Message>>> = Arc::default();
         let sent: Arc<AtomicUsize> = Arc::default();
         let end: Arc<AtomicBool> = Arc::default();
@@ -84,7 +84,7 @@ impl Stranger {
     }
 }
 
-impl Drop for Stranger {
+impl Drop for UntrustedClient {
     fn drop(&mut self) {
         self.end.store(true, Ordering::Relaxed);
         let _ = self.thread.take().map(JoinHandle::join);
@@ -112,7 +112,7 @@ async fn send_again(client: &Client, message: &Message, inbox: &str) -> usize {
 
 pub(crate) fn what_a_listener_without_a_key_sends_again_does_nothing() {
     let bench = or_skip!(Bench::new(2));
-    let stranger = Stranger::echoing(&bench.server.url());
+    let stranger = UntrustedClient::echoing(&bench.server.url());
     bench.behave(|_, behaviour| behaviour.run_for = Duration::from_millis(500));
     let run_done = bench.controller().run(bench.loads(), &bench.key, &bench.stop, &mut |_| {}).unwrap();
     for host in &run_done.hosts {
@@ -383,7 +383,7 @@ pub(crate) fn an_agent_that_lies_is_bounded() {
 
 /// Fault of a fake agent's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lie {
+enum ResultFault {
     /// It has a wrong hash.
     Hash,
     /// It has no end.
@@ -397,7 +397,7 @@ enum Lie {
 }
 
 /// A fake agent without a key, until the flag is set.
-async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBool) {
+async fn lie(url: &str, name: &str, lie: ResultFault, ready: &AtomicBool, end: &AtomicBool) {
     let client = client(url).await;
     let (token, instance) = (token(name), "0".repeat(32));
     let mut hellos = client.subscribe("diskspd.v1.hello").await.unwrap();
@@ -430,10 +430,10 @@ async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBo
                     "plan" => json!({"planned": {"facts": null, "text": "\u{1b}[2J"}}),
                     "clock" => json!({"clock": {"received_ns": monotonic_ns(), "sent_ns": monotonic_ns()}}),
                     "result" => match lie {
-                        Lie::Hash => part(0, 192, &zeros, sha256),
-                        Lie::Endless => part(offset, u64::MAX, &zeros, sha256),
-                        Lie::SmallParts => part(offset, 1 << 20, "AA==", sha256),
-                        Lie::OtherPart | Lie::Early(_) => part(offset + 192, 1 << 20, &zeros, sha256),
+                        ResultFault::Hash => part(0, 192, &zeros, sha256),
+                        ResultFault::Endless => part(offset, u64::MAX, &zeros, sha256),
+                        ResultFault::SmallParts => part(offset, 1 << 20, "AA==", sha256),
+                        ResultFault::OtherPart | ResultFault::Early(_) => part(offset + 192, 1 << 20, &zeros, sha256),
                     },
                     "prepare" => { state = "prepared"; json!("taken") }
                     "start" => {
@@ -451,7 +451,7 @@ async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBo
             }
             () = tokio::time::sleep(Duration::from_millis(50)) => {}
         }
-        if let Lie::Early(early) = lie {
+        if let ResultFault::Early(early) = lie {
             state = early;
         } else if monotonic_ns() > start_ns {
             state = "finished";
@@ -466,7 +466,7 @@ async fn lie(url: &str, name: &str, lie: Lie, ready: &AtomicBool, end: &AtomicBo
 
 pub(crate) fn a_liar_among_the_hosts_costs_its_own_result_only() {
     let bench = or_skip!(Bench::new(1));
-    let lies = [Lie::Hash, Lie::Endless, Lie::SmallParts, Lie::OtherPart];
+    let lies = [ResultFault::Hash, ResultFault::Endless, ResultFault::SmallParts, ResultFault::OtherPart];
     let end = AtomicBool::new(false);
     let ready: Vec<AtomicBool> = lies.iter().map(|_| AtomicBool::new(false)).collect();
     std::thread::scope(|scope| {
@@ -504,7 +504,7 @@ fn is_not_waited_for(state: &'static str) {
     let [ready, end] = [(); 2].map(|()| AtomicBool::new(false));
     std::thread::scope(|scope| {
         let (url, end, ready) = (bench.server.url(), &end, &ready);
-        scope.spawn(move || run(lie(&url, "liar", Lie::Early(state), ready, end)));
+        scope.spawn(move || run(lie(&url, "liar", ResultFault::Early(state), ready, end)));
         wait(|| ready.load(Ordering::Relaxed));
         let done = bench.controller().run(loads(&["h0", "liar"]), &bench.key, &bench.stop, &mut |_| {});
         end.store(true, Ordering::Relaxed);

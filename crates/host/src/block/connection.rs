@@ -5,7 +5,7 @@ use model::block_device::{Connection, PcieLink, Transport};
 use std::path::Path;
 
 /// The connection of the hardware at `directory`, a real one.
-pub(crate) fn of(root: &Root, name: &str, directory: &Path) -> Connection {
+pub(crate) fn read(root: &Root, name: &str, directory: &Path) -> Connection {
     // The device behind a path of NVMe multipath is the same directory; that of a namespace is not always above it.
     let place = root.real(directory.join("device")).unwrap_or_else(|| directory.to_owned());
     let nearest = |file: &str| place.ancestors().find_map(|above| root.word(above.join(file)));

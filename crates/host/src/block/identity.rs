@@ -10,7 +10,7 @@ const PAGE_HEADER_BYTES: usize = 4;
 const SERIAL_PAGE: u8 = 0x80;
 
 /// Identity from the device at `directory` and the driver's device behind it.
-pub(crate) fn of(root: &Root, directory: &Path) -> Identity {
+pub(crate) fn read(root: &Root, directory: &Path) -> Identity {
     let word = |files: &[&str]| files.iter().find_map(|file| text(root, &directory.join(file)));
     Identity {
         // PCI and virtio devices have an ID there.

@@ -17,7 +17,7 @@ const BY_NAME: [(&str, DeviceKind); 6] = [
 ];
 
 /// The kind of the device at `directory`, a real one.
-pub(crate) fn of(root: &Root, name: &str, directory: &Path) -> DeviceKind {
+pub(crate) fn detect(root: &Root, name: &str, directory: &Path) -> DeviceKind {
     let word = |file: &str| root.word(directory.join(file));
     let is_named = |start: &str| {
         let number = name.strip_prefix(start);

@@ -14,7 +14,7 @@ pub(crate) struct Member {
 }
 
 /// The members of the device at `directory`, a real one. The file of a loop device is not followed.
-pub(crate) fn of(root: &Root, name: &str, kind: &DeviceKind, directory: &Path) -> Vec<Member> {
+pub(crate) fn list(root: &Root, name: &str, kind: &DeviceKind, directory: &Path) -> Vec<Member> {
     match kind {
         DeviceKind::Partition { .. } => {
             let disk = directory.parent().and_then(place::name);

@@ -18,7 +18,7 @@ const SECTOR_BYTES: u64 = 512;
 /// The device at `directory`, a real one, without those below it.
 pub(crate) fn describe(root: &Root, name: &str, directory: &Path) -> BlockDevice {
     let at = |file: &str| directory.join(file);
-    let kind = kind::of(root, name, directory);
+    let kind = kind::detect(root, name, directory);
     let is_hardware = matches!(
         kind,
         DeviceKind::Disk | DeviceKind::NvmeMultipath { .. } | DeviceKind::NvmePath { .. } | DeviceKind::Optical
@@ -30,9 +30,9 @@ pub(crate) fn describe(root: &Root, name: &str, directory: &Path) -> BlockDevice
         size_bytes: root.number(at("size")).and_then(|sectors| sectors.checked_mul(SECTOR_BYTES)),
         removable: root.switch(at("removable")),
         read_only: root.switch(at("ro")),
-        identity: if is_hardware { identity::of(root, directory) } else { Identity::default() },
-        queue: queue::of(root, directory),
-        connection: if is_hardware { connection::of(root, name, directory) } else { Connection::default() },
+        identity: if is_hardware { identity::read(root, directory) } else { Identity::default() },
+        queue: queue::read(root, directory),
+        connection: if is_hardware { connection::read(root, name, directory) } else { Connection::default() },
         kind,
         below: Vec::new(),
     }

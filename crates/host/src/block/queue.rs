@@ -7,7 +7,7 @@ use model::block_device::{Queue, WriteCache};
 use std::path::Path;
 
 /// The queue of the device at `directory`; a partition has none of its own.
-pub(crate) fn of(root: &Root, directory: &Path) -> Queue {
+pub(crate) fn read(root: &Root, directory: &Path) -> Queue {
     let at = |file: &str| directory.join("queue").join(file);
     let number = |file: &str| root.number(at(file));
     let from_kib = |file: &str| number(file).and_then(|kib| kib.checked_mul(1024));

@@ -69,7 +69,7 @@ impl Subject {
 
 /// Results of the chain for the guard of the written device.
 #[derive(Debug, Default)]
-pub(super) struct Below {
+pub(super) struct ChainFindings {
     pub(super) users: Vec<String>,
     /// Processes that may use it but cannot be inspected, as phrases.
     pub(super) unseen: Vec<String>,
@@ -79,7 +79,7 @@ pub(super) struct Below {
 
 impl<'a> Chain<'a> {
     /// Follows `row` down.
-    pub(super) fn of(root: &Root, row: &'a DeviceRow, rows: &'a [DeviceRow], loops: &[Attached]) -> Self {
+    pub(super) fn follow(root: &Root, row: &'a DeviceRow, rows: &'a [DeviceRow], loops: &[Attached]) -> Self {
         let mut chain = Self::default();
         chain.descend(root, row, rows, loops, &Subject::default(), &mut BTreeSet::new());
         chain
@@ -133,7 +133,7 @@ impl<'a> Chain<'a> {
         }
         let Some(directory) = place::directory(root, &row.name) else { return };
         let role = if matches!(row.kind, DeviceKind::Partition { .. }) { "its disk" } else { "its member" };
-        for member in members::of(root, &row.name, &row.kind, &directory) {
+        for member in members::list(root, &row.name, &row.kind, &directory) {
             let Some(lower) = rows.iter().find(|row| row.name == member.name) else { continue };
             let is_loop = matches!(lower.kind, DeviceKind::Loop { .. });
             let subject = subject.step(role, &format!("/dev/{}", lower.name));
@@ -142,8 +142,8 @@ impl<'a> Chain<'a> {
     }
 
     /// Inspects all links.
-    pub(super) fn look(&self, scope: &Scope<'_>) -> Below {
-        let mut below = Below::default();
+    pub(super) fn inspect(&self, scope: &Scope<'_>) -> ChainFindings {
+        let mut below = ChainFindings::default();
         for link in &self.links {
             match &link.kind {
                 LinkKind::Backing(row) => self.look_at_device(scope, &link.subject, row, &mut below),
@@ -156,10 +156,10 @@ impl<'a> Chain<'a> {
     }
 
     /// Applies the whole guard of a block device.
-    fn look_at_device(&self, scope: &Scope<'_>, subject: &Subject, row: &DeviceRow, below: &mut Below) {
+    fn look_at_device(&self, scope: &Scope<'_>, subject: &Subject, row: &DeviceRow, below: &mut ChainFindings) {
         // Queried while this process has no descriptor open, which the device mapper would count.
         let mapped = mapped(row);
-        let found = users::of(scope, row);
+        let found = users::find(scope, row);
         let users_before = below.users.len();
         below.users.extend(found.phrases.iter().map(|user| subject.says(&format!("is {user}"))));
         below.unseen.extend(found.unseen);
@@ -191,7 +191,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Applies the guard of files. A lease is no test: the loop device itself has the file open.
-    fn look_at_file(&self, scope: &Scope<'_>, subject: &Subject, path: &Path, file: FileIdentity, below: &mut Below) {
+    fn look_at_file(&self, scope: &Scope<'_>, subject: &Subject, path: &Path, file: FileIdentity, below: &mut ChainFindings) {
         let mut found = openers::search(scope.root, &[(path.to_owned(), file)], &self.own_loops);
         let mut who = found.users.remove(&file).unwrap_or_default();
         who.extend(openers::standard_streams(&found.own_descriptors.remove(&file).unwrap_or_default()));
@@ -293,7 +293,7 @@ mod tests {
             attached(3, "/b", Err("Permission denied".to_owned())),
         ];
         let links = |row: &DeviceRow, loops: &[Attached]| -> Vec<String> {
-            let chain = Chain::of(&root, row, &rows, loops);
+            let chain = Chain::follow(&root, row, &rows, loops);
             let kind = |kind: &LinkKind<'_>| match kind {
                 LinkKind::Backing(_) => "is a backing device".to_owned(),
                 LinkKind::Member(_) => "is a member".to_owned(),
@@ -312,7 +312,7 @@ mod tests {
                  '/a.img', which is the file /a.img",
             ]
         );
-        let chain = Chain::of(&root, &rows[0], &rows, &loops);
+        let chain = Chain::follow(&root, &rows[0], &rows, &loops);
         assert_eq!(chain.own_loops, ["loop2", "loop1", "loop0"]);
         assert_eq!(links(&rows[1], &loops), Vec::<String>::new(), "a disk stands on nothing");
         assert_eq!(links(&rows[5], &loops), ["it has an unknown backing file or device: Permission denied"]);
@@ -343,7 +343,7 @@ mod tests {
             fs::write(folder.join("backing_file"), format!("{}\n", image.display())).expect("written");
         }
         let rows = [loop_row(0)];
-        let look = |own_loops: &[&str]| {
+        let inspect = |own_loops: &[&str]| {
             let chain = Chain {
                 links: vec![Link {
                     subject: Subject::default().step("its backing file", "'/a.img'"),
@@ -352,13 +352,13 @@ mod tests {
                 own_loops: own_loops.iter().map(|&name| name.to_owned()).collect(),
             };
             let scope = Scope { root: &root, rows: &rows, loops: &[], own_loops: &chain.own_loops };
-            chain.look(&scope).users
+            chain.inspect(&scope).users
         };
-        assert_eq!(look(&["loop0", "loop1"]), Vec::<String>::new());
-        assert_eq!(look(&["loop0"]), ["its backing file '/a.img' is in use (loop device /dev/loop1)"]);
+        assert_eq!(inspect(&["loop0", "loop1"]), Vec::<String>::new());
+        assert_eq!(inspect(&["loop0"]), ["its backing file '/a.img' is in use (loop device /dev/loop1)"]);
         fs::create_dir_all(machine.path().join("sys/block/loop4/loop")).expect("made");
         fs::write(machine.path().join("sys/block/loop4/loop/backing_file"), "/other\n").expect("written");
-        let users = look(&["loop0", "loop1"]);
+        let users = inspect(&["loop0", "loop1"]);
         assert!(
             users[0].contains("is in use (possibly /dev/loop4, whose backing file cannot be determined: "),
             "{users:?}"

@@ -26,7 +26,7 @@ use users::{Scope, Users};
 const NAMED_MAX: usize = 8;
 
 /// Inspects the device with this number, whose node is at `path`.
-pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> DeviceGuard {
+pub(crate) fn inspect(root: &Root, path: &Path, device: u64, size_bytes: u64) -> DeviceGuard {
     let (major, minor) = sys::file::major_minor(device);
     let Some(name) = place::by_number(root, DeviceNumber { major, minor }) else {
         let name = format!("{major}:{minor}");
@@ -37,18 +37,18 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
     let loops = loops::attached(root);
     let row = rows.iter().find(|row| row.name == name).cloned().unwrap_or_default();
     let identities = device::identities(root, &row, &rows);
-    let chain = Chain::of(root, &row, &rows, &loops);
+    let chain = Chain::follow(root, &row, &rows, &loops);
     let scope = Scope { root, rows: &rows, loops: &loops, own_loops: &chain.own_loops };
     // Queried while this process has no descriptor open, which the device mapper would count.
     let mapped = mapped(&row);
     let claim = claim(path);
-    let Users { phrases: mut users, mut unseen } = users::of(&scope, &row);
+    let Users { phrases: mut users, mut unseen } = users::find(&scope, &row);
     if let Some(Ok(mapped)) = &mapped
         && mapped.open_count > 0
     {
         users.push(format!("the device mapper reports an open count of {}", mapped.open_count));
     }
-    let below = chain.look(&scope);
+    let below = chain.inspect(&scope);
     users.extend(below.users);
     // Each device of the chain is searched for by itself, in the same processes.
     unseen.extend(below.unseen);
@@ -69,7 +69,7 @@ pub(crate) fn of(root: &Root, path: &Path, device: u64, size_bytes: u64) -> Devi
         is_sequential: crate::file_system::is_sequential(root, device),
         content: content(path, size_bytes),
         network: network(root, &name),
-        scratch: scratch::of(root, &identities),
+        scratch: scratch::look_up(root, &identities),
         not_writable: not_writable(root, path, &name),
         kind: row.kind,
         identities,

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Looks up one of these names in the list. A list that others than root may change is ignored.
-pub(super) fn of(root: &Root, identities: &[String]) -> Scratch {
+pub(super) fn look_up(root: &Root, identities: &[String]) -> Scratch {
     let list = root.path(SCRATCH_LIST);
     let metadata = match fs::symlink_metadata(&list) {
         Ok(metadata) => metadata,
@@ -82,7 +82,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a folder");
         let root = Root::recorded(folder.path());
-        let ask = |name: &str| of(&root, &[name.to_owned()]);
+        let ask = |name: &str| look_up(&root, &[name.to_owned()]);
         assert_eq!(ask("naa.1"), Scratch::NotListed);
         let list = folder.path().join("etc/diskspd/scratch");
         fs::create_dir_all(folder.path().join("etc/diskspd")).expect("made");

@@ -4,7 +4,7 @@
 
 use super::device::{disk_of, identities, node};
 use crate::loops::Attached;
-use crate::open_files::{self, OpenFile, Unseen};
+use crate::open_files::{self, OpenFile, UninspectedFiles};
 use crate::root::Root;
 use crate::syntax::labelled;
 use crate::{exports, mounts};
@@ -55,7 +55,7 @@ pub(super) struct Users {
     pub(super) unseen: Vec<String>,
 }
 
-pub(super) fn of(scope: &Scope<'_>, row: &DeviceRow) -> Users {
+pub(super) fn find(scope: &Scope<'_>, row: &DeviceRow) -> Users {
     let relatives = relatives(scope, row);
     let mut users: Vec<String> = relatives.iter().flat_map(listed).collect();
     users.extend(relatives.iter().filter(|relative| relative.is_same_disk).filter_map(claimed));
@@ -227,7 +227,7 @@ impl<'a> Processes<'a> {
     }
 
     /// Adds the process if it has a device open.
-    fn look_at(&self, process: u32, users: &mut Users) -> Unseen {
+    fn look_at(&self, process: u32, users: &mut Users) -> UninspectedFiles {
         let mut found = None;
         let unseen = open_files::visit(self.root, process, |file| found = found.or_else(|| self.open(process, file)));
         if let Some(remark) = found {

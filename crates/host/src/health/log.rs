@@ -97,16 +97,16 @@ mod tests {
         let path = directory.path().join("dev/kmsg");
         std::fs::write(&path, "6,1,2,-;old\n").expect("a new file");
         let mut log = KernelLog::open(&Root::recorded(directory.path()), 1_500_000).expect("it is there");
-        let mut told = |now_ns| {
+        let mut new_messages = |now_ns| {
             let messages = log.new_messages(now_ns);
             messages.into_iter().map(|message| (message.at_ns, message.text)).collect::<Vec<_>>()
         };
-        assert_eq!(told(2_000_000), []);
+        assert_eq!(new_messages(2_000_000), []);
         let mut file = File::options().append(true).open(path).expect("it is there");
         file.write_all(b"6,2,1900,-;early\n6,3,2345,-;new\n SUBSYSTEM=block\n4,4,9999,-;late\n").expect("it takes it");
         let expected = [(2_000_000, "early"), (2_345_000, "new"), (3_000_000, "late")];
-        assert_eq!(told(3_000_000), expected.map(|(at_ns, text)| (at_ns, text.to_owned())));
-        assert_eq!(told(4_000_000), []);
+        assert_eq!(new_messages(3_000_000), expected.map(|(at_ns, text)| (at_ns, text.to_owned())));
+        assert_eq!(new_messages(4_000_000), []);
         assert!(KernelLog::open(&Root::recorded("/nonexistent"), 0).is_none());
     }
 }

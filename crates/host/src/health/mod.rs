@@ -37,7 +37,7 @@ impl<'a> HealthWatch<'a> {
     pub fn begin<'d>(root: &'a Root, devices: impl IntoIterator<Item = &'d str>, now_ns: u64) -> Self {
         let watched = |name: &str| Watched {
             name: name.to_owned(),
-            log_names: names::of(root, name),
+            log_names: names::list(root, name),
             before: counters::read(root, name),
         };
         let devices = devices.into_iter().map(watched).collect();
@@ -45,7 +45,7 @@ impl<'a> HealthWatch<'a> {
     }
 
     /// Reads the log's messages until `now_ns`. Frequent calls give more exact times of messages.
-    pub fn look(&mut self, now_ns: u64) {
+    pub fn read_messages(&mut self, now_ns: u64) {
         self.messages.extend(self.log.iter_mut().flat_map(|log| log.new_messages(now_ns)));
     }
 

@@ -5,7 +5,7 @@ use crate::root::Root;
 
 /// Its name, its number, and every numbered parent in /sys: adapter, link, address and controller (`ata3`, `host2`,
 /// `2:0:0:0`, `nvme0`, `0000:01:00.0`).
-pub(super) fn of(root: &Root, device: &str) -> Vec<String> {
+pub(super) fn list(root: &Root, device: &str) -> Vec<String> {
     let mut names = vec![device.to_owned()];
     let Some(directory) = place::directory(root, device) else { return names };
     names.extend(place::number(root, &directory).map(|number| format!("{}:{}", number.major, number.minor)));
@@ -71,9 +71,9 @@ mod tests {
         let link = directory.path().join("sys/class/block/sda");
         std::os::unix::fs::symlink(format!("../../../{device}"), link).expect("a link");
         assert_eq!(
-            of(&Root::recorded(directory.path()), "sda"),
+            list(&Root::recorded(directory.path()), "sda"),
             names("sda 8:0 pci0000:00 0000:00:1f.2 ata3 host2 target2:0:0 2:0:0:0")
         );
-        assert_eq!(of(&Root::recorded(directory.path()), "sdb"), names("sdb"));
+        assert_eq!(list(&Root::recorded(directory.path()), "sdb"), names("sdb"));
     }
 }

@@ -36,7 +36,7 @@ pub fn device_places_from(
     environment: &TargetEnvironment,
     pieces: &[Range<u64>],
 ) -> Vec<Vec<DevicePlace>> {
-    let source = Remembering { source, extents: RefCell::default(), chunks: RefCell::default() };
+    let source = CachedSource { source, extents: RefCell::default(), chunks: RefCell::default() };
     let mounts = OnceCell::new();
     let mut extents = if is_file { source.extents(path).unwrap_or_default() } else { Vec::new() };
     extents.retain(|extent| !extent.is_encoded);
@@ -64,7 +64,7 @@ pub fn device_places_from(
 }
 
 /// A source that queries the facts for many pieces once.
-struct Remembering<'a> {
+struct CachedSource<'a> {
     source: &'a dyn PlacementSource,
     /// `None` = there was an error.
     extents: RefCell<BTreeMap<PathBuf, Option<Vec<FileExtent>>>>,
@@ -75,7 +75,7 @@ fn unknown() -> io::Error {
     io::Error::other("it is unknown")
 }
 
-impl PlacementSource for Remembering<'_> {
+impl PlacementSource for CachedSource<'_> {
     fn extents(&self, path: &Path) -> io::Result<Vec<FileExtent>> {
         let mut known = self.extents.borrow_mut();
         let extents = known.entry(path.to_owned()).or_insert_with(|| self.source.extents(path).ok());

@@ -4,7 +4,7 @@ use super::drive_log;
 use crate::block::place;
 use crate::root::Root;
 use model::block_device::{BlockDevice, DeviceKind};
-use model::check::{DeviceState, Known, Temperature};
+use model::check::{DeviceState, KnownFact, Temperature};
 use std::path::Path;
 
 /// The unit of places in /sys, whatever the sector size of the device.
@@ -46,7 +46,7 @@ fn temperature(root: &Root, device: &Path) -> Option<Temperature> {
     })
 }
 
-fn wake_latency_us(root: &Root, name: &str, directory: Option<&Path>) -> Known<u64> {
+fn wake_latency_us(root: &Root, name: &str, directory: Option<&Path>) -> KnownFact<u64> {
     if !name.starts_with("nvme") {
         return Err("reported only by NVMe drives".to_owned());
     }

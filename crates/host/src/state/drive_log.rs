@@ -1,11 +1,11 @@
 //! The SMART log of a drive.
 
 use crate::root::Root;
-use model::check::{DriveHealth, Known};
+use model::check::{DriveHealth, KnownFact};
 use std::io::ErrorKind;
 
 /// The log of an `NVMe` drive. That of others needs commands for which no kernel has an interface.
-pub(super) fn health(root: &Root, name: &str) -> Known<DriveHealth> {
+pub(super) fn health(root: &Root, name: &str) -> KnownFact<DriveHealth> {
     if !name.starts_with("nvme") {
         return Err("health log supported only for NVMe drives; use smartctl -a for SATA and SAS drives".to_owned());
     }

@@ -2,7 +2,7 @@
 
 use crate::root::Root;
 use crate::storage::btrfs_devices;
-use model::check::{FileAttributes, FileSystemState, Known};
+use model::check::{FileAttributes, FileSystemState, KnownFact};
 use model::environment::TargetEnvironment;
 use model::facts::{TargetFacts, TargetKind};
 use std::path::Path;
@@ -28,14 +28,14 @@ pub fn file_system_state(
     FileSystemState { error_count, work, attributes: attributes(path, &facts.kind) }
 }
 
-fn ext4_error_count(root: &Root, device: &str) -> Known<u64> {
+fn ext4_error_count(root: &Root, device: &str) -> KnownFact<u64> {
     // A device with a slash in its name has an exclamation mark there.
     let file = format!("/sys/fs/ext4/{}/errors_count", device.replace('/', "!"));
     root.number(&file).ok_or_else(|| format!("{file} cannot be read"))
 }
 
 /// The sum of its devices' error counters, and its background operation.
-fn btrfs(root: &Root, device: &str) -> (Known<u64>, Known<Option<String>>) {
+fn btrfs(root: &Root, device: &str) -> (KnownFact<u64>, KnownFact<Option<String>>) {
     let found = btrfs_devices(root).into_iter().find(|(_, devices)| devices.iter().any(|name| name == device));
     let Some((uuid, _)) = found else {
         let unknown = || "the file system is not in /sys/fs/btrfs".to_owned();
@@ -60,7 +60,7 @@ fn btrfs(root: &Root, device: &str) -> (Known<u64>, Known<Option<String>>) {
 }
 
 /// Attributes of the file, or of the directory whose files will inherit them.
-fn attributes(path: &Path, kind: &TargetKind) -> Known<FileAttributes> {
+fn attributes(path: &Path, kind: &TargetKind) -> KnownFact<FileAttributes> {
     let place = match kind {
         TargetKind::Missing(missing) => missing.existing_parent.as_path(),
         _ => path,

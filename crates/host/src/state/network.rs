@@ -2,7 +2,7 @@
 
 use crate::root::Root;
 use model::block_device::{BlockDevice, DeviceKind};
-use model::check::{Known, NetworkPath};
+use model::check::{KnownFact, NetworkPath};
 use model::environment::{Backing, TargetEnvironment};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -48,7 +48,7 @@ fn nvme_server(device: &BlockDevice) -> Option<IpAddr> {
     address.split(',').find_map(|part| part.strip_prefix("traddr=")?.parse().ok())
 }
 
-fn interface(root: &Root, server: IpAddr) -> Known<String> {
+fn interface(root: &Root, server: IpAddr) -> KnownFact<String> {
     let found = match server {
         address if address.is_loopback() => Some("lo".to_owned()),
         IpAddr::V4(address) => ipv4_interface(&root.text("/proc/net/route").unwrap_or_default(), address),

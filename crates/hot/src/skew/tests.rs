@@ -31,9 +31,9 @@ fn shares_are_sums_of_the_law() {
 fn the_parameter_of_pareto_is_a_share_rule() {
     for share in [0.01, 0.1, 0.2, 0.45] {
         let law = Law::pareto(share);
-        let of = |part: f64| law.share_of_hottest((part * 1e9) as u64, 1_000_000_000);
-        assert!((of(share) - (1.0 - share)).abs() < 1e-6);
-        assert!((of(share * share) - (1.0 - share) * (1.0 - share)).abs() < 1e-6);
+        let share_of_hottest = |part: f64| law.share_of_hottest((part * 1e9) as u64, 1_000_000_000);
+        assert!((share_of_hottest(share) - (1.0 - share)).abs() < 1e-6);
+        assert!((share_of_hottest(share * share) - (1.0 - share) * (1.0 - share)).abs() < 1e-6);
     }
     // Known figures: fio's pow(h) of 0.2, and the harmonic numbers of 1 and 1000.
     let Law::Pareto { exponent } = Law::pareto(0.2) else { panic!("not Pareto") };

@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 /// Whole documents, and a flag for a truncated last one.
-pub(super) struct Found {
+pub(super) struct FoundDocuments {
     pub(super) documents: usize,
     pub(super) last: Option<Range<usize>>,
     pub(super) is_cut: bool,
 }
 
 /// Finds objects that begin with a name: messages of fio have none.
-pub(super) fn find(text: &str) -> Found {
-    let mut found = Found { documents: 0, last: None, is_cut: false };
+pub(super) fn find(text: &str) -> FoundDocuments {
+    let mut found = FoundDocuments { documents: 0, last: None, is_cut: false };
     let mut at = 0;
     while let Some(start) = text[at..].find('{').map(|place| at + place) {
         if !text[start + 1..].trim_start().starts_with('"') {

@@ -40,12 +40,12 @@ pub(super) struct Load {
 
 /// Options of a job, and those of all jobs.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a> {
+pub(super) struct JobOptions<'a> {
     pub(super) own: Option<&'a Options>,
     pub(super) global: Option<&'a Options>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> JobOptions<'a> {
     /// The names of all options.
     fn each(self) -> impl Iterator<Item = &'a String> {
         self.own.into_iter().chain(self.global).flat_map(Options::keys)
@@ -53,8 +53,8 @@ impl<'a> Given<'a> {
 
     /// The value of the first of several names of an option.
     fn get(self, names: &[&str]) -> Option<&'a str> {
-        let of = |options: Option<&'a Options>| names.iter().find_map(|name| options?.get(*name));
-        match of(self.own).or_else(|| of(self.global))? {
+        let first_of = |options: Option<&'a Options>| names.iter().find_map(|name| options?.get(*name));
+        match first_of(self.own).or_else(|| first_of(self.global))? {
             Text::Text(text) => Some(text),
             Text::Other(_) => Some(""),
         }
@@ -67,7 +67,7 @@ impl<'a> Given<'a> {
 
 /// Reads the options; `clones` = entries with the same options, each of which is one thread. Without any options, as in
 /// versions before 2.3, nothing is known.
-pub(super) fn read(name: &str, given: Given<'_>, clones: u32) -> Load {
+pub(super) fn read(name: &str, given: JobOptions<'_>, clones: u32) -> Load {
     let path = given.get(&["filename"]).filter(|path| path.len() <= PATH_BYTES_MAX).unwrap_or(name).replace("\\:", ":");
     let is_told = given.own.is_some() || given.global.is_some();
     let mut load = Load {
@@ -100,7 +100,7 @@ fn forget(load: &mut Load, settings: &[&str]) {
 
 /// Converts an option, or lists it by name.
 fn set<T>(
-    given: Given<'_>,
+    given: JobOptions<'_>,
     option: &str,
     load: &mut Load,
     settings: &[&str],
@@ -117,7 +117,7 @@ fn set<T>(
     }
 }
 
-fn pattern(given: Given<'_>, load: &mut Load) {
+fn pattern(given: JobOptions<'_>, load: &mut Load) {
     let percent = |name| given.get(&[name]).and_then(|value| fio::percent(value).ok());
     let written = percent("rwmixwrite").or_else(|| percent("rwmixread").map(|read| 100 - read)).unwrap_or(50);
     let pattern = fio::pattern(given.get(&["rw", "readwrite"]).unwrap_or("read")).filter(|found| found.hole.is_none());
@@ -140,7 +140,7 @@ fn pattern(given: Given<'_>, load: &mut Load) {
     }
 }
 
-fn blocks(given: Given<'_>, load: &mut Load) {
+fn blocks(given: JobOptions<'_>, load: &mut Load) {
     let alike = |value: &str| {
         let [reads, writes, trims] = fio::of_directions(value, &4096, size).ok()?;
         (reads == writes && writes == trims).then_some(reads)
@@ -162,7 +162,7 @@ fn blocks(given: Given<'_>, load: &mut Load) {
     }
 }
 
-fn depth(given: Given<'_>, clones: u32, load: &mut Load) {
+fn depth(given: JobOptions<'_>, clones: u32, load: &mut Load) {
     let count = |name: &str, max: u32| {
         let value = fio::count(given.get(&[name])?).ok()?;
         (1..=max).contains(&value).then_some(value)
@@ -180,7 +180,7 @@ fn depth(given: Given<'_>, clones: u32, load: &mut Load) {
     load.keeps_depth &= load.known.contains("-o") && load.known.contains("-t");
 }
 
-fn caches(given: Given<'_>, load: &mut Load) {
+fn caches(given: JobOptions<'_>, load: &mut Load) {
     let is_direct = given.is_on("direct").or_else(|| given.is_on("buffered").map(|is_on| !is_on)).unwrap_or(false);
     load.target.cache_mode = if is_direct { CacheMode::Unbuffered } else { CacheMode::Cached };
     load.target.write_through = given.get(&["sync"]).is_some_and(|value| !["0", "none"].contains(&value));
@@ -197,7 +197,7 @@ fn caches(given: Given<'_>, load: &mut Load) {
 }
 
 /// Options that keep a job below its depth.
-fn pace(given: Given<'_>, load: &mut Load) {
+fn pace(given: JobOptions<'_>, load: &mut Load) {
     let is_given = |beginning: &str| given.each().any(|name| name.starts_with(beginning));
     let rate = given.get(&["rate_iops"]).and_then(|value| value.parse().ok()).map(Throughput::Iops);
     set(given, "rate_iops", load, &["-g"], rate, |target, rate| target.throughput = rate);
@@ -226,7 +226,7 @@ mod tests {
     fn load(options: &[(&str, &str)]) -> Load {
         let options =
             options.iter().map(|(name, value)| ((*name).to_owned(), Text::Text((*value).to_owned()))).collect();
-        read("job", Given { own: Some(&options), global: None }, 1)
+        read("job", JobOptions { own: Some(&options), global: None }, 1)
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
             assert!(!known.contains(setting) && !left.is_empty(), "{option}={value}: {left:?}");
         }
         assert!(!load(&[("rate_iops", "100")]).keeps_depth);
-        assert!(read("job", Given { own: None, global: None }, 1).known.is_empty());
+        assert!(read("job", JobOptions { own: None, global: None }, 1).known.is_empty());
     }
 
     #[test]

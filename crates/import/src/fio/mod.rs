@@ -13,7 +13,7 @@ mod span;
 
 use crate::decode;
 use document::{Document, Global, Head, Job, Text};
-use load::Given;
+use load::JobOptions;
 use model::note::Note;
 use model::printable::{clipped_error, printable};
 use model::result::{Implementation, RunResult, Tool};
@@ -106,13 +106,13 @@ fn last_document(text: &[u8]) -> Result<(String, Vec<Note>), ReadError> {
 }
 
 impl Document {
-    fn given<'a>(&'a self, job: &'a Job) -> Given<'a> {
+    fn given<'a>(&'a self, job: &'a Job) -> JobOptions<'a> {
         let is_of_host = |text: &Text| matches!((text, &job.hostname), (Text::Text(a), Some(b)) if a == b);
         let global = self.global.as_ref().and_then(|global| match global {
             Global::All(options) => Some(options),
             Global::Each(hosts) => hosts.iter().take(JOBS_MAX).find(|of| of.get("hostname").is_some_and(is_of_host)),
         });
-        Given { own: job.options.as_ref(), global }
+        JobOptions { own: job.options.as_ref(), global }
     }
 }
 

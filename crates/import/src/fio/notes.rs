@@ -53,12 +53,12 @@ pub(super) fn of_latencies(kind: Kind) -> Note {
 
 /// CPU time of the jobs themselves, which is not the usage of the machine.
 pub(super) fn of_cpu(jobs: &[&Job]) -> Option<Note> {
-    let of = |job: &&Job| {
+    let cpu_usage = |job: &&Job| {
         let (user, system) = (job.usr_cpu.real?, job.sys_cpu.real?);
         // Zeros mean that it was not measured.
         (user + system > 0.0).then(|| format!("{user:.2} % user, {system:.2} % system"))
     };
-    let shown: Vec<String> = jobs.iter().filter_map(of).take(NAMES_MAX).collect();
+    let shown: Vec<String> = jobs.iter().filter_map(cpu_usage).take(NAMES_MAX).collect();
     (!shown.is_empty()).then(|| {
         verbatim(format!("CPU time of the jobs, in percent of the time of their threads: {}", shown.join("; ")))
     })

@@ -2,7 +2,7 @@
 
 use super::document::Job;
 use super::job::{self, JobFigures};
-use super::load::{self, Given, Load};
+use super::load::{self, JobOptions, Load};
 use super::notes;
 use crate::finish;
 use model::figures::{Directions, Figures, FlushFigures, LatencyDistribution, OperationFigures};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// A job and its options.
-pub(super) type Entry<'a> = (&'a Job, Given<'a>);
+pub(super) type Entry<'a> = (&'a Job, JobOptions<'a>);
 
 /// Unique names of streams.
 #[derive(Default)]
@@ -216,8 +216,8 @@ fn flushes(
 }
 
 fn depth(loads: &[Load]) -> u32 {
-    let of = |load: &Load| load.target.threads.saturating_mul(load.target.outstanding);
-    loads.iter().fold(0u32, |sum, load| sum.saturating_add(of(load)))
+    let ios_of_load = |load: &Load| load.target.threads.saturating_mul(load.target.outstanding);
+    loads.iter().fold(0u32, |sum, load| sum.saturating_add(ios_of_load(load)))
 }
 
 /// The requested timespan; fio leaves threads to the scheduler, and has no warm-up by default.

@@ -38,7 +38,7 @@ fn time_span(
     line: Line<'_>,
     span: &mut TimeSpan,
     separation_bytes: &mut u64,
-    signs: &mut super::Signs,
+    signs: &mut super::VersionEvidence,
 ) -> Result<(), ReadError> {
     let content = line.content();
     match content {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// The scope of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum TableScope {
     All,
     Path(PathBuf),
 }
@@ -24,11 +24,11 @@ pub(super) fn is_header(line: Line<'_>) -> bool {
 
 /// The scope from the line above the table: a title in words since 2.2, the bare path or `total:` before, nothing in
 /// the oldest versions.
-pub(super) fn whose(title: Option<&str>) -> Whose {
+pub(super) fn whose(title: Option<&str>) -> TableScope {
     match title.map(|title| (title, title.trim())) {
-        None | Some((_, "total:" | "Total latency distribution:")) => Whose::All,
+        None | Some((_, "total:" | "Total latency distribution:")) => TableScope::All,
         // Blanks at the ends belong to the path.
-        Some((title, bare)) => Whose::Path(title.strip_prefix("Latency distribution: ").unwrap_or(bare).into()),
+        Some((title, bare)) => TableScope::Path(title.strip_prefix("Latency distribution: ").unwrap_or(bare).into()),
     }
 }
 
@@ -76,14 +76,14 @@ fn rank_ppb(label: &str) -> Result<u64, String> {
 }
 
 /// Adds a table to the figures, which must exist already.
-pub(super) fn add(whose: Whose, columns: Columns, measured: &mut Measured) {
+pub(super) fn add(whose: TableScope, columns: Columns, measured: &mut Measured) {
     let figures = match &whose {
-        Whose::All => {
+        TableScope::All => {
             let one = |figures: &model::figures::Figures| (figures.ios, figures.latency);
             let Directions { read, write, total } = &measured.total;
             Directions { read: one(read), write: one(write), total: one(total) }
         }
-        Whose::Path(path) => of_path(path, measured),
+        TableScope::Path(path) => of_path(path, measured),
     };
     let one = |(ios, figures): (u64, Option<LatencyFigures>), percentiles: Vec<Percentile>| {
         // Without samples the column of both kinds shows zeros.
@@ -95,8 +95,8 @@ pub(super) fn add(whose: Whose, columns: Columns, measured: &mut Measured) {
         total: one(figures.total, columns.total),
     };
     match whose {
-        Whose::All => measured.total_latency = Some(latencies),
-        Whose::Path(path) => measured.target_latencies.push(TargetLatencies { path, latency: latencies }),
+        TableScope::All => measured.total_latency = Some(latencies),
+        TableScope::Path(path) => measured.target_latencies.push(TargetLatencies { path, latency: latencies }),
     }
 }
 
@@ -136,10 +136,10 @@ mod tests {
 
     #[test]
     fn titles_of_every_version() {
-        assert_eq!(whose(None), Whose::All);
-        assert_eq!(whose(Some("total:")), Whose::All);
-        assert_eq!(whose(Some("Total latency distribution:")), Whose::All);
-        assert_eq!(whose(Some("Latency distribution: a b.dat")), Whose::Path("a b.dat".into()));
-        assert_eq!(whose(Some("C:\\a.dat")), Whose::Path("C:\\a.dat".into()));
+        assert_eq!(whose(None), TableScope::All);
+        assert_eq!(whose(Some("total:")), TableScope::All);
+        assert_eq!(whose(Some("Total latency distribution:")), TableScope::All);
+        assert_eq!(whose(Some("Latency distribution: a b.dat")), TableScope::Path("a b.dat".into()));
+        assert_eq!(whose(Some("C:\\a.dat")), TableScope::Path("C:\\a.dat".into()));
     }
 }

@@ -28,14 +28,14 @@ use model::units::{UnixTime, bytes_of_mib};
 struct Report {
     result: RunResult,
     machine: Machine,
-    signs: Signs,
+    signs: VersionEvidence,
     /// By timespan: the alignment of its buffers.
     buffer_separations_bytes: Vec<u64>,
 }
 
 /// Evidence of the version, which no text names.
 #[derive(Clone, Copy, Debug, Default)]
-struct Signs {
+struct VersionEvidence {
     /// True if it has lines that 2.3 introduced.
     is_2_3: bool,
     /// True if it counts processors, as since 2.2.
@@ -148,11 +148,11 @@ fn finished(report: Report) -> RunResult {
     result
 }
 
-fn tool(signs: Signs) -> Tool {
+fn tool(signs: VersionEvidence) -> Tool {
     let version = match signs {
-        Signs { is_2_3: true, .. } => "2.3",
-        Signs { counts_processors: true, .. } => "2.2",
-        Signs { .. } => "",
+        VersionEvidence { is_2_3: true, .. } => "2.3",
+        VersionEvidence { counts_processors: true, .. } => "2.2",
+        VersionEvidence { .. } => "",
     };
     Tool { version: version.to_owned(), version_date: String::new(), implementation: None }
 }

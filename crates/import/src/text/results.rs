@@ -1,6 +1,6 @@
 //! The results of one timespan.
 
-use super::latency_table::{Columns, Whose};
+use super::latency_table::{Columns, TableScope};
 use super::lines::{Line, Lines};
 use super::{Report, cpu_table, distribution_list, io_table, latency_table, machine, wait_table};
 use crate::distributions::Distributions;
@@ -20,7 +20,7 @@ struct Parts {
     /// The reason why there are none.
     without_figures: Option<String>,
     tables: Directions<Option<io_table::Table>>,
-    latencies: Vec<(Whose, Columns)>,
+    latencies: Vec<(TableScope, Columns)>,
     distributions: Distributions,
     /// The last single line: it may be the title of a latency table.
     title: Option<String>,

@@ -114,11 +114,11 @@ fn expectation(element: Element<'_, '_>) -> Result<Expectation, ReadError> {
 }
 
 fn confidence(element: Element<'_, '_>) -> Result<Directions<Option<HalfWidths>>, ReadError> {
-    let of = |direction: &str| {
+    let half_widths_of = |direction: &str| {
         let mut all = element.children("HalfWidths");
         all.find(|one| one.attribute("Direction") == Some(direction)).map(half_widths).transpose()
     };
-    Ok(Directions { read: of("Read")?, write: of("Write")?, total: of("Total")? })
+    Ok(Directions { read: half_widths_of("Read")?, write: half_widths_of("Write")?, total: half_widths_of("Total")? })
 }
 
 fn half_widths(element: Element<'_, '_>) -> Result<HalfWidths, ReadError> {

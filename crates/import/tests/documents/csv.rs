@@ -15,7 +15,7 @@ struct Table {
 }
 
 impl Table {
-    fn of(result: &RunResult) -> Self {
+    fn from_result(result: &RunResult) -> Self {
         let text = written(|out| render::csv(result, out));
         let mut reader = Reader::from_reader(text.as_bytes());
         let titles = reader.headers().expect("there is a header").clone();
@@ -52,7 +52,7 @@ proptest! {
 
     #[test]
     fn it_has_every_figure_to_the_last_digit(result in generated::result()) {
-        let table = Table::of(&result);
+        let table = Table::from_result(&result);
         let measured = || result.time_spans.iter().filter_map(|span| span.measured.as_ref());
         let rows: Vec<_> = measured().flat_map(|measured| &measured.rows).collect();
         let threads = table.of_scope("thread");
@@ -113,7 +113,7 @@ fn a_captured_result_as_csv() {
 #[test]
 fn the_documentation_names_every_column() {
     let page = include_str!("../../../../docs/formats/csv.md");
-    let titles = Table::of(&read(XML[2].1)).titles;
+    let titles = Table::from_result(&read(XML[2].1)).titles;
     for title in titles.iter().filter(|title| !title.starts_with("latency_p")) {
         assert!(page.contains(&format!("`{title}`")), "docs/formats/csv.md lacks {title}");
     }
@@ -121,7 +121,7 @@ fn the_documentation_names_every_column() {
 
 #[test]
 fn several_targets_have_lines_of_their_own_latencies() {
-    let table = Table::of(&read(TEXT[5].1));
+    let table = Table::from_result(&read(TEXT[5].1));
     let lines = table.of_scope("target");
     let maximum = |line: &&StringRecord| {
         format!(
@@ -143,7 +143,7 @@ fn names_are_quoted_and_are_no_formulas() {
     result.time_spans[0].measured.as_mut().expect("it was measured").rows[0].path = "=a,\"b\"\nc".into();
     let text = written(|out| render::csv(&result, out));
     assert!(text.contains(r#"thread,1,0,"'=a,""b""\x0ac",8388608,read,"#), "{text}");
-    assert_eq!(Table::of(&result).cell(&Table::of(&result).lines[0], "target"), r#"'=a,"b"\x0ac"#);
+    assert_eq!(Table::from_result(&result).cell(&Table::from_result(&result).lines[0], "target"), r#"'=a,"b"\x0ac"#);
 }
 
 /// A cell without its guard against formulas in spreadsheets.

@@ -136,9 +136,9 @@ fn members_have_the_names_and_units_of_fio() {
     }
     let total = &result.time_spans[0].measured.as_ref().expect("figures").total;
     let busy = if total.read.ios > 0 { ("read", total.read) } else { ("write", total.write) };
-    let of = |name: &str| ours[busy.0][name].as_u64().expect("a number");
-    assert_eq!(of("io_kbytes"), busy.1.bytes / 1024);
-    assert_eq!(of("bw"), of("bw_bytes") / 1024);
+    let number = |name: &str| ours[busy.0][name].as_u64().expect("a number");
+    assert_eq!(number("io_kbytes"), busy.1.bytes / 1024);
+    assert_eq!(number("bw"), number("bw_bytes") / 1024);
     let shares: f64 = ["latency_ns", "latency_us", "latency_ms"]
         .iter()
         .flat_map(|name| ours[name].as_object().expect("a table").values())

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use sys::readiness::{self, Wanted};
+use sys::readiness::{self, Interest};
 
 /// The one path.
 const PATH: &str = "/metrics";
@@ -72,7 +72,7 @@ impl Server {
 fn serve(listener: &TcpListener, served: &Mutex<RunMetrics>, client_time: Duration) {
     let mut clients: Vec<Client> = Vec::new();
     loop {
-        let mut sources = vec![(listener.as_fd(), Wanted::Read)];
+        let mut sources = vec![(listener.as_fd(), Interest::Read)];
         sources.extend(clients.iter().map(|client| (client.stream.as_fd(), client.wanted())));
         let now = Instant::now();
         let until = clients.iter().map(|client| client.until).min().unwrap_or(now + IDLE_TIME);
@@ -122,10 +122,10 @@ enum State {
 }
 
 impl Client {
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> Interest {
         match self.state {
-            State::Asking(_) => Wanted::Read,
-            State::Answering(_) => Wanted::Write,
+            State::Asking(_) => Interest::Read,
+            State::Answering(_) => Interest::Write,
         }
     }
 

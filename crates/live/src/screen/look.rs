@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph, Sparkline};
 
 /// Styles. Without colours bold and reverse replace them.
-pub(crate) struct Look {
+pub(crate) struct Styles {
     pub(crate) heading: Style,
     pub(crate) sorted: Style,
     pub(crate) chart: Style,
@@ -15,7 +15,7 @@ pub(crate) struct Look {
     pub(crate) quiet: Style,
 }
 
-impl Look {
+impl Styles {
     pub(crate) fn new(has_colours: bool) -> Self {
         let (bold, plain) = (Style::new().add_modifier(Modifier::BOLD), Style::new());
         let coloured = |style: Style, colour| if has_colours { style.fg(colour) } else { style };
@@ -50,7 +50,7 @@ pub(crate) fn draw_chart(
     now: Option<f64>,
     values: impl DoubleEndedIterator<Item = f64> + Clone,
     line: Rect,
-    look: &Look,
+    look: &Styles,
 ) {
     let parts = [Constraint::Length(20), Constraint::Min(0), Constraint::Length(13)];
     let [left, middle, right] = Layout::horizontal(parts).areas(line);
@@ -63,7 +63,7 @@ pub(crate) fn draw_chart(
 }
 
 /// A box with a title on top of everything, `width` wide if there is room.
-pub(crate) fn draw_help(frame: &mut Frame<'_>, title: &'static str, text: &[&'static str], width: u16, look: &Look) {
+pub(crate) fn draw_help(frame: &mut Frame<'_>, title: &'static str, text: &[&'static str], width: u16, look: &Styles) {
     let screen = frame.area();
     let (width, height) = (screen.width.min(width), screen.height.min(text.len() as u16 + 2));
     let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
@@ -74,7 +74,7 @@ pub(crate) fn draw_help(frame: &mut Frame<'_>, title: &'static str, text: &[&'st
 }
 
 /// The last values that fit, the newest at the right edge; the highest bar is the largest of them.
-pub(crate) fn draw_trend(frame: &mut Frame<'_>, values: impl DoubleEndedIterator<Item = f64>, area: Rect, look: &Look) {
+pub(crate) fn draw_trend(frame: &mut Frame<'_>, values: impl DoubleEndedIterator<Item = f64>, area: Rect, look: &Styles) {
     let mut values: Vec<f64> = values.rev().take(usize::from(area.width)).collect();
     values.reverse();
     let max = values.iter().copied().fold(0.0, f64::max);
@@ -84,7 +84,7 @@ pub(crate) fn draw_trend(frame: &mut Frame<'_>, values: impl DoubleEndedIterator
 }
 
 /// One bar for each value, at the right edge; one of `max` has the whole height.
-pub(crate) fn draw_bars(frame: &mut Frame<'_>, values: &[f64], max: f64, area: Rect, look: &Look) {
+pub(crate) fn draw_bars(frame: &mut Frame<'_>, values: &[f64], max: f64, area: Rect, look: &Styles) {
     // A bar is resolved to eighths of a line; more digits keep small values from becoming nothing.
     let bars: Vec<u64> = values.iter().map(|value| (value / max * 1000.0) as u64).collect();
     let left = area.width - u16::try_from(bars.len()).unwrap_or(area.width).min(area.width);

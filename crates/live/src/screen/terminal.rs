@@ -96,7 +96,7 @@ impl Key {
         matches!(self, Self::Interrupt | Self::Character('q' | 'Q'))
     }
 
-    fn of(event: &event::Event) -> Option<Self> {
+    fn from_event(event: &event::Event) -> Option<Self> {
         let event::Event::Key(key) = event else { return None };
         if key.kind == KeyEventKind::Release {
             return None;
@@ -262,7 +262,7 @@ impl Screen {
             Readiness::Readable => {}
         }
         while event::poll(Duration::ZERO)? {
-            self.typed.extend(Key::of(&event::read()?));
+            self.typed.extend(Key::from_event(&event::read()?));
         }
         if self.typed.is_empty() {
             self.typed.extend(self.keyboard.left_behind()?);
@@ -313,14 +313,14 @@ mod tests {
 
     #[test]
     fn keys_are_told_apart() {
-        let key = |code, modifiers| Key::of(&event::Event::Key(KeyEvent::new(code, modifiers)));
+        let key = |code, modifiers| Key::from_event(&event::Event::Key(KeyEvent::new(code, modifiers)));
         assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Key::Interrupt));
         assert_eq!(key(KeyCode::Char('z'), KeyModifiers::CONTROL), None);
         assert_eq!(key(KeyCode::Char('?'), KeyModifiers::SHIFT), Some(Key::Character('?')));
         assert_eq!(key(KeyCode::F(1), KeyModifiers::NONE), None);
-        assert_eq!(Key::of(&event::Event::FocusGained), None);
+        assert_eq!(Key::from_event(&event::Event::FocusGained), None);
         let released = KeyEvent::new_with_kind(KeyCode::Enter, KeyModifiers::NONE, KeyEventKind::Release);
-        assert_eq!(Key::of(&event::Event::Key(released)), None);
+        assert_eq!(Key::from_event(&event::Event::Key(released)), None);
     }
 
     #[test]

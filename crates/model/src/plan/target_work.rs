@@ -30,18 +30,18 @@ impl<'a> TargetWork<'a> {
     }
 
     /// I/O of each thread on a target.
-    pub fn of(&self, target: usize) -> impl Iterator<Item = &'a WorkerTarget> {
+    pub fn workers_on(&self, target: usize) -> impl Iterator<Item = &'a WorkerTarget> {
         self.users(target).iter().map(|(_, work)| *work)
     }
 
     /// The part of a target that the threads may access, from the first byte to the last; `None` = no thread uses it.
     pub fn used_bytes(&self, target: usize) -> Option<Range<u64>> {
-        self.of(target).map(WorkerTarget::used_bytes).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
+        self.workers_on(target).map(WorkerTarget::used_bytes).reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
     }
 
     /// True if any thread reads the target.
     pub fn reads(&self, target: usize) -> bool {
-        self.of(target).any(|work| work.does(Operation::Read))
+        self.workers_on(target).any(|work| work.does(Operation::Read))
     }
 
     /// The engine of the first thread that uses the target; `None` = no thread uses it.

@@ -37,10 +37,10 @@ fn a_profile_needs_a_timespan_and_a_target() {
 
 #[test]
 fn the_largest_transfer_of_linux_is_a_limit_of_runs() {
-    let of = |bytes| profile(|_, target| target.block_size = Bytes(bytes));
-    assert_eq!(validate(&of(0x7FFF_F000), Purpose::Run), Findings::default());
-    assert_one(&validate(&of(0xFFFF_FFFF), Purpose::Run).errors, &["-b", "1 to 4294967294"]);
-    assert_eq!(validate(&of(0xFFFF_FFFE), Purpose::Show), Findings::default());
+    let with_block_size = |bytes| profile(|_, target| target.block_size = Bytes(bytes));
+    assert_eq!(validate(&with_block_size(0x7FFF_F000), Purpose::Run), Findings::default());
+    assert_one(&validate(&with_block_size(0xFFFF_FFFF), Purpose::Run).errors, &["-b", "1 to 4294967294"]);
+    assert_eq!(validate(&with_block_size(0xFFFF_FFFE), Purpose::Show), Findings::default());
 }
 
 #[test]

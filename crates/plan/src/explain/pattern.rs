@@ -79,13 +79,13 @@ fn sized(target: &WorkerTarget) -> String {
 /// The sizes, a line for each kind of I/O.
 pub(super) fn sizes(target: &WorkerTarget) -> Vec<String> {
     let Some(sizes) = &target.sizes else { return Vec::new() };
-    let of = |operation: Operation| {
+    let size_list = |operation: Operation| {
         let drawn = sizes.sizes.iter().filter(|size| size.percent_of(operation) > 0);
         let each = drawn.map(|size| format!("{} {}%", words::exact(size.bytes), size.percent_of(operation)));
         let mean = sizes.mean_bytes(operation);
         format!("sizes of {}: {}; {mean:.0} bytes on average", operation.plural(), each.collect::<Vec<_>>().join(", "))
     };
-    Operation::ALL.into_iter().filter(|&operation| target.does(operation)).map(of).collect()
+    Operation::ALL.into_iter().filter(|&operation| target.does(operation)).map(size_list).collect()
 }
 
 /// The expected shares of bytes, if they do not follow from `-w` alone.

@@ -22,11 +22,11 @@ fn with(path: &str, threads: u32, outstanding: u32) -> Target {
 
 /// Thread number, target and relative number, target by target.
 fn assignments_of(workers: &[WorkerPlan]) -> Vec<(u32, usize, u32)> {
-    let of = |worker: &WorkerPlan| {
+    let assignments = |worker: &WorkerPlan| {
         let thread = worker.thread;
         worker.targets.iter().map(move |target| (thread, target.target, target.relative_thread)).collect::<Vec<_>>()
     };
-    workers.iter().flat_map(of).collect()
+    workers.iter().flat_map(assignments).collect()
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn threads_take_cpus_in_turn_unless_they_are_not_bound() {
 
 #[test]
 fn buffers_are_counted_and_separated_in_pages_of_the_machine() {
-    let of = |page_kib: u64, block_kib: u32| {
+    let plan_with = |page_kib: u64, block_kib: u32| {
         let mut machine = machine();
         machine.system.page_size_bytes = page_kib << 10;
         let change =
@@ -65,8 +65,8 @@ fn buffers_are_counted_and_separated_in_pages_of_the_machine() {
         (plan.memory.buffers >> 10, plan.buffer_separation_bytes >> 20)
     };
     // A half for reads and one for writes, and a page of page-table entries.
-    assert_eq!([4, 16, 64].map(|page| of(page, 4)), [(8 + 4, 16), (16 + 16, 256), (64 + 64, 4096)]);
-    assert_eq!([4, 16, 64].map(|page| of(page, 64).0), [128 + 4, 128 + 16, 128 + 64]);
+    assert_eq!([4, 16, 64].map(|page| plan_with(page, 4)), [(8 + 4, 16), (16 + 16, 256), (64 + 64, 4096)]);
+    assert_eq!([4, 16, 64].map(|page| plan_with(page, 64).0), [128 + 4, 128 + 16, 128 + 64]);
 }
 
 #[test]

@@ -141,5 +141,5 @@ pub fn interval_line(interval: &IntervalLine<'_>) -> serde_json::Result<Vec<u8>>
 ///
 /// As [`begin_line`].
 pub fn result_line(dropped_lines: u64, result: &RunResult, explain: Explain) -> serde_json::Result<Vec<u8>> {
-    line(&Line::Result(Box::new(ResultLine { dropped_lines, result: Document::of(result, explain) })))
+    line(&Line::Result(Box::new(ResultLine { dropped_lines, result: Document::new(result, explain) })))
 }

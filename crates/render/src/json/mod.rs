@@ -41,7 +41,7 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn of(result: &'a RunResult, explain: Explain) -> Self {
+    fn new(result: &'a RunResult, explain: Explain) -> Self {
         let brief = InBrief::new(result, explain);
         Self { schema: RESULT_SCHEMA, schema_version: RESULT_SCHEMA_VERSION, brief, result }
     }
@@ -77,6 +77,6 @@ impl InBrief {
 /// Writes a result, indented for people, with a line feed at its end; `explain` has the documentation of its findings.
 pub fn write(result: &RunResult, explain: Explain, out: &mut dyn Write) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
-    Document::of(result, explain).serialize(&mut serializer)?;
+    Document::new(result, explain).serialize(&mut serializer)?;
     out.write_all(b"\n")
 }

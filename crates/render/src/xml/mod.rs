@@ -34,7 +34,7 @@ pub fn xml(result: &RunResult, profile_xml: &str, out: &mut dyn Write) -> io::Re
                 linux::AboutRun { before: (index == 0).then_some(result), after: (index == last).then_some(result) };
             time_span::element(
                 xml,
-                &time_span::Shown { span, span_result, about_run, topology: &result.system.topology },
+                &time_span::ShownTimeSpan { span, span_result, about_run, topology: &result.system.topology },
             )?;
         }
         Ok(())

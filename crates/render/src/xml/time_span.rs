@@ -12,14 +12,14 @@ use model::topology::Topology;
 use std::io;
 
 /// A timespan and the data shown with it.
-pub(super) struct Shown<'a> {
+pub(super) struct ShownTimeSpan<'a> {
     pub(super) span: &'a TimeSpan,
     pub(super) span_result: &'a TimeSpanResult,
     pub(super) about_run: AboutRun<'a>,
     pub(super) topology: &'a Topology,
 }
 
-pub(super) fn element(xml: &mut Writer<'_>, shown: &Shown<'_>) -> io::Result<()> {
+pub(super) fn element(xml: &mut Writer<'_>, shown: &ShownTimeSpan<'_>) -> io::Result<()> {
     xml.inside("TimeSpan", &[], |xml| {
         match &shown.span_result.measured {
             None => xml.element("Error", without_figures(shown.span_result.outcome))?,
@@ -29,8 +29,8 @@ pub(super) fn element(xml: &mut Writer<'_>, shown: &Shown<'_>) -> io::Result<()>
     })
 }
 
-fn figures(xml: &mut Writer<'_>, shown: &Shown<'_>, measured: &Measured) -> io::Result<()> {
-    let Shown { span, span_result, topology, .. } = *shown;
+fn figures(xml: &mut Writer<'_>, shown: &ShownTimeSpan<'_>, measured: &Measured) -> io::Result<()> {
+    let ShownTimeSpan { span, span_result, topology, .. } = *shown;
     xml.element("TestTimeSeconds", two_decimals(measured.elapsed_ns as f64 / 1e9))?;
     xml.element("ThreadCount", measured.thread_count)?;
     xml.element("RequestCount", span.request_count)?;

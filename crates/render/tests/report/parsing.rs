@@ -7,7 +7,7 @@ use model::topology::Cpu;
 
 /// The values that a sweep script extracts from a report.
 #[derive(Debug, PartialEq)]
-struct Taken {
+struct ParsedFigures {
     bytes: u64,
     ios: u64,
     mib_per_s: f64,
@@ -26,7 +26,7 @@ fn number<T: std::str::FromStr>(cell: &str) -> T {
     digits.parse().unwrap_or_else(|_| panic!("{cell:?} is no number"))
 }
 
-fn take(text: &str) -> Taken {
+fn take(text: &str) -> ParsedFigures {
     let total: Vec<&str> = first_line(text, "total:").split('|').collect();
     let average: Vec<&str> = first_line(text, "avg.").split('|').collect();
     assert!(average[1..].iter().all(|cell| cell.ends_with('%')));
@@ -35,7 +35,7 @@ fn take(text: &str) -> Taken {
         .map(|line| line.split('|').collect::<Vec<_>>())
         .find(|cells| cells[0].trim() == "99th")
         .expect("there is a row for the 99th percentile");
-    Taken {
+    ParsedFigures {
         bytes: number(total[0]),
         ios: number(total[1]),
         mib_per_s: number(total[2]),
@@ -66,7 +66,7 @@ fn the_same_columns_on_every_kind_of_machine() {
     for system in [plain, smt, sockets, groups, hybrid_machine()] {
         assert_eq!(
             take(&report(&example_on(system))),
-            Taken {
+            ParsedFigures {
                 bytes: 728_735_744,
                 ios: 88_957,
                 mib_per_s: 69.41,

@@ -124,8 +124,8 @@ fn each_path_has_its_own_latency_table_before_the_total() {
     let mut result = mix_run();
     let figures = measured(&mut result);
     let none = Directions::default();
-    let of = |path: &str| TargetLatencies { path: path.into(), latency: Directions::default() };
-    figures.target_latencies = vec![of("b.bin"), of("a.bin")];
+    let latencies_at = |path: &str| TargetLatencies { path: path.into(), latency: Directions::default() };
+    figures.target_latencies = vec![latencies_at("b.bin"), latencies_at("a.bin")];
     figures.total_latency = Some(none);
     let text = report(&result);
     let titles: Vec<&str> = text.lines().filter(|line| line.contains("atency distribution:")).collect();

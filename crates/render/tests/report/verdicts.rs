@@ -51,10 +51,10 @@ fn findings_have_two_lines_each_and_the_gravest_is_in_the_first() {
 
 #[test]
 fn notes_do_not_make_figures_wrong() {
-    let of = |count| block(vec![finding(Severity::Note, "little is"); count]);
+    let block_with_notes = |count| block(vec![finding(Severity::Note, "little is"); count]);
     let head = "Verdict: no conditions found that invalidate the results; notes limit what\n  they show: a-rule\n";
-    assert!(of(1).starts_with(&format!("{head}  NOTE    a-rule: ")), "{}", of(1));
-    assert!(of(2).starts_with(head), "each name is told once");
+    assert!(block_with_notes(1).starts_with(&format!("{head}  NOTE    a-rule: ")), "{}", block_with_notes(1));
+    assert!(block_with_notes(2).starts_with(head), "each name is told once");
 }
 
 #[test]

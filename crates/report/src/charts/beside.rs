@@ -2,7 +2,7 @@
 
 use super::{middle_s, s, values};
 use crate::axis::Axis;
-use crate::chart::Shown;
+use crate::chart::ChartResult;
 use crate::chart::{Chart, Marks, Points, Series};
 use crate::foreign_text::text;
 use crate::quantity::Quantity;
@@ -67,7 +67,7 @@ const SHARE_LATENCY: Kind = Kind {
 
 /// Charts of rates and latencies of the program and devices, then of the program and shares, as far as the result has
 /// them.
-pub(crate) fn charts(span: Option<&TimeSpan>, measured: &Measured) -> Vec<Shown> {
+pub(crate) fn charts(span: Option<&TimeSpan>, measured: &Measured) -> Vec<ChartResult> {
     let devices = || measured.devices.iter().take(LINES_MAX);
     let shares = || measured.shares.iter().take(LINES_MAX);
     let charts = [

@@ -1,7 +1,7 @@
 //! Usage of each CPU.
 
 use crate::axis::Axis;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Cell, Chart, Marks, Series};
 use crate::quantity::{Quantity, significant};
 use crate::role::Role;
@@ -9,9 +9,9 @@ use model::result::{CpuUsage, Measured};
 
 pub(crate) const TITLE: &str = "CPU usage of the machine";
 
-pub(crate) fn chart(measured: &Measured) -> Shown {
+pub(crate) fn chart(measured: &Measured) -> ChartResult {
     if measured.cpus.is_empty() {
-        return Err(Absent::because(TITLE, "the result has no CPU usage"));
+        return Err(MissingChart::because(TITLE, "the result has no CPU usage"));
     }
     let bar = |index: usize, usage: &CpuUsage, (from, to): (f64, f64), of: &str| {
         let middle = index as f64 + 1.0;

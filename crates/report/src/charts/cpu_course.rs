@@ -2,7 +2,7 @@
 
 use super::{middle_s, s, values};
 use crate::axis::Axis;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Chart, Marks, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;
@@ -10,12 +10,12 @@ use model::result::Measured;
 
 pub(crate) const TITLE: &str = "CPU usage of the machine over time";
 
-pub(crate) fn chart(measured: &Measured) -> Shown {
+pub(crate) fn chart(measured: &Measured) -> ChartResult {
     let course = &measured.cpu_course;
     let Some(end_ns) = course.end_ns.last().filter(|_| course.end_ns.len() > 1) else {
         let reason = "the result has no per-second CPU times; JSON results of runs of two seconds or more on one machine have \
                       them";
-        return Err(Absent::because(TITLE, reason));
+        return Err(MissingChart::because(TITLE, reason));
     };
     let line = |name: &str, role, percent: &[f64]| {
         let starts_ns = [0].into_iter().chain(course.end_ns.iter().copied());

@@ -2,7 +2,7 @@
 
 use super::values;
 use crate::axis::Axis;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Chart, Marks, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;
@@ -12,9 +12,9 @@ use stats::overview::{Bin, density};
 
 const TITLE: &str = "Latency distribution";
 
-pub(crate) fn chart(measured: &Measured) -> Shown {
+pub(crate) fn chart(measured: &Measured) -> ChartResult {
     let Some(latencies) = &measured.total_latency else {
-        return Err(Absent::because(TITLE, "latency was not measured; -L turns it on"));
+        return Err(MissingChart::because(TITLE, "latency was not measured; -L turns it on"));
     };
     let sides = [("reads", Role::Read, &latencies.read), ("writes", Role::Write, &latencies.write)];
     let area = |(name, role, side): (&str, Role, &Option<LatencyDistribution>)| {
@@ -23,7 +23,7 @@ pub(crate) fn chart(measured: &Measured) -> Shown {
     };
     let series: Vec<Series> = sides.into_iter().filter_map(area).collect();
     if series.is_empty() {
-        return Err(Absent::because(TITLE, "the result has no histogram; JSON results of this program have one"));
+        return Err(MissingChart::because(TITLE, "the result has no histogram; JSON results of this program have one"));
     }
     Ok(Chart {
         name: "distribution",

@@ -4,7 +4,7 @@ use super::{latencies, line, values};
 use crate::answer::sentence;
 use crate::axis::Axis;
 use crate::chart::{Chart, Marker, Marks, RightAxis, Series};
-use crate::engines::{self, OfPoints};
+use crate::engines::{self, PointEngines};
 use crate::quantity::Quantity;
 use crate::role::Role;
 use model::headline::Headline;
@@ -87,8 +87,8 @@ fn of_all(sweep: &Sweep, lines: &[Line]) -> String {
 /// The engines of points, if they differ: a step in a line may be a change of engine.
 fn engines_of(sweep: &Sweep, points: &[usize]) -> Option<String> {
     match engines::of_points(sweep, points) {
-        OfPoints::Mixed(words) => Some(sentence(&words)),
-        OfPoints::Same(_) | OfPoints::Unknown => None,
+        PointEngines::Mixed(words) => Some(sentence(&words)),
+        PointEngines::Same(_) | PointEngines::Unknown => None,
     }
 }
 

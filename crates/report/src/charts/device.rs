@@ -2,7 +2,7 @@
 
 use super::{each_point, values};
 use crate::axis::Axis;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Chart, Marks, Points, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;
@@ -98,16 +98,16 @@ const KINDS: [Kind; 5] = [
 ];
 
 /// The charts of a device.
-pub(crate) fn charts(intervals: &[DeviceInterval], device: &str, span: Span) -> Vec<Shown> {
+pub(crate) fn charts(intervals: &[DeviceInterval], device: &str, span: Span) -> Vec<ChartResult> {
     let inside: Vec<DeviceInterval> = intervals.iter().filter(|interval| span.holds(interval)).cloned().collect();
     let steps = course(&inside, device, STEPS_MAX);
     KINDS.iter().map(|kind| chart(kind, &steps, span)).collect()
 }
 
-fn chart(kind: &Kind, steps: &[DeviceStep], span: Span) -> Shown {
+fn chart(kind: &Kind, steps: &[DeviceStep], span: Span) -> ChartResult {
     let series: Vec<Series> = kind.lines.iter().filter_map(|line| line_of(line, steps, span)).collect();
     if series.is_empty() {
-        return Err(Absent::because(kind.title, "the device had no I/O"));
+        return Err(MissingChart::because(kind.title, "the device had no I/O"));
     }
     let width_ns = steps.first().map_or(0, |step| step.end_unix_ns.saturating_sub(step.start_unix_ns));
     Ok(Chart {

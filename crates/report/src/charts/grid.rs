@@ -30,34 +30,34 @@ pub(crate) fn grids(sweep: &Sweep) -> Vec<Chart> {
 }
 
 /// One option and its values in the order of the points.
-struct Varied {
+struct VariedOption {
     /// Index among the settings of a point.
     index: usize,
     name: String,
     values: Vec<String>,
 }
 
-fn varied(sweep: &Sweep) -> Option<[Varied; 2]> {
+fn varied(sweep: &Sweep) -> Option<[VariedOption; 2]> {
     let first = sweep.points.first().filter(|point| point.settings.len() > 1)?;
-    let of = |(index, setting): (usize, &Setting)| {
+    let varied_option = |(index, setting): (usize, &Setting)| {
         let mut values: Vec<String> = Vec::new();
         for value in sweep.points.iter().filter_map(|point| point.settings.get(index)).map(|setting| &setting.value) {
             if !values.contains(value) {
                 values.push(value.clone());
             }
         }
-        (values.len() > 1).then(|| Varied { index, name: setting.name.clone(), values })
+        (values.len() > 1).then(|| VariedOption { index, name: setting.name.clone(), values })
     };
-    let all: Vec<Varied> = first.settings.iter().enumerate().filter_map(of).collect();
+    let all: Vec<VariedOption> = first.settings.iter().enumerate().filter_map(varied_option).collect();
     // Options that vary together, such as -t and -o of one total depth, fill no grid.
-    let [a, b] = <[Varied; 2]>::try_from(all).ok()?;
+    let [a, b] = <[VariedOption; 2]>::try_from(all).ok()?;
     let is_grid = sweep.points.len() * 2 > a.values.len() * b.values.len();
     // More values are easier to read from left to right.
     is_grid.then_some(if a.values.len() > b.values.len() { [a, b] } else { [b, a] })
 }
 
 /// A point with a figure.
-struct Known {
+struct GridPoint {
     point: usize,
     x: f64,
     y: f64,
@@ -69,24 +69,24 @@ struct Known {
 fn chart(
     sweep: &Sweep,
     (name, title): (&'static str, &str),
-    (across, up): (&Varied, &Varied),
+    (across, up): (&VariedOption, &VariedOption),
     quantity: Quantity,
     of: impl Fn(&Headline) -> Option<f64>,
 ) -> Option<Chart> {
-    let place = |varied: &Varied, point: usize| {
+    let place = |varied: &VariedOption, point: usize| {
         let value = &sweep.points[point].settings.get(varied.index)?.value;
         varied.values.iter().position(|known| known == value).map(|position| position as f64 + 1.0)
     };
     let known = (0..sweep.points.len()).filter_map(|point| {
         let figures = stats::sweep::figures(sweep, point)?;
         let is_warned = figures.severity >= Some(Severity::Warn);
-        Some(Known { point, x: place(across, point)?, y: place(up, point)?, value: of(figures)?, is_warned })
+        Some(GridPoint { point, x: place(across, point)?, y: place(up, point)?, value: of(figures)?, is_warned })
     });
-    let known: Vec<Known> = known.collect();
+    let known: Vec<GridPoint> = known.collect();
     let most = known.iter().map(|known| known.value).fold(0.0, f64::max);
     // If all have warnings, marks would not distinguish them.
     let is_mixed = known.iter().any(|known| known.is_warned) && known.iter().any(|known| !known.is_warned);
-    let cell = |&Known { point, x, y, value, is_warned }: &Known| {
+    let cell = |&GridPoint { point, x, y, value, is_warned }: &GridPoint| {
         let (mark, told) = if is_warned && is_mixed { (" !", ", measured with warnings") } else { Default::default() };
         let label = if quantity == Quantity::LatencyNs { latency(value) } else { quantity.tick(value, value) };
         let typed = Setting::typed_all(&sweep.points[point].settings);
@@ -99,7 +99,7 @@ fn chart(
             text: format!("{typed}: {}{told}", quantity.value(value)),
         }
     };
-    let axis = |varied: &Varied| {
+    let axis = |varied: &VariedOption| {
         let marks = varied.values.iter().enumerate().map(|(index, value)| (index as f64 + 1.0, value.clone()));
         let ends = (0.5, varied.values.len() as f64 + 0.5);
         Axis::named(&Setting::dashed(&varied.name), Quantity::Count, ends, marks.collect())

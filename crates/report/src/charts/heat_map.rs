@@ -2,7 +2,7 @@
 
 use super::s;
 use crate::axis::Axis;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Cell, Chart, Marks, Series};
 use crate::quantity::{Quantity, latency, significant};
 use crate::role::{HEAT_MIN, Role};
@@ -13,9 +13,9 @@ use stats::overview::{HeatCell, LatencyHeat, latency_heat};
 const TITLE: &str = "Latency heat map";
 const COLUMNS_MAX: usize = 60;
 
-pub(crate) fn chart(measured: &Measured) -> Shown {
+pub(crate) fn chart(measured: &Measured) -> ChartResult {
     let Some(heat) = latency_heat(&measured.sections, COLUMNS_MAX) else {
-        return Err(Absent::because(
+        return Err(MissingChart::because(
             TITLE,
             "the result has no latencies over time; JSON results of runs with -L or -D have them",
         ));

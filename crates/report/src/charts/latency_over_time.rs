@@ -2,7 +2,7 @@
 
 use super::{middle_s, s, values};
 use crate::axis::Axis;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Chart, Marks, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;
@@ -27,10 +27,10 @@ const RANKS: [(&str, u64, Role); 4] = [
 ];
 
 /// One for reads and one for writes, as far as there are such I/Os.
-pub(crate) fn charts(measured: &Measured) -> Vec<Shown> {
+pub(crate) fn charts(measured: &Measured) -> Vec<ChartResult> {
     let parts = percentiles_over_time(measured, PARTS_MIN..=PARTS_MAX, &RANKS.map(|(_, rank_ppb, _)| rank_ppb));
     if parts.len() < 2 {
-        return vec![Err(Absent::because(
+        return vec![Err(MissingChart::because(
             TITLE,
             "the result has no latencies over time; JSON results of runs with -L or -D have them",
         ))];
@@ -39,7 +39,7 @@ pub(crate) fn charts(measured: &Measured) -> Vec<Shown> {
     let write = chart("write-latency", "Write latency over time", &parts, |of| &of.write, |of| &of.write);
     let mut charts: Vec<Chart> = [read, write].into_iter().flatten().collect();
     if charts.is_empty() {
-        return vec![Err(Absent::because(TITLE, "each interval has too few I/Os for percentiles"))];
+        return vec![Err(MissingChart::because(TITLE, "each interval has too few I/Os for percentiles"))];
     }
     // With a common scale, equal height means equal latency in both charts.
     let y = Axis::log(

@@ -33,7 +33,7 @@ pub(crate) use streams::streams;
 use super::chart::{Marks, Series};
 use super::quantity::Quantity;
 use super::role::Role;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use model::figures::Directions;
 use model::headline::Headline;
 use model::metric::{Metric, ScopedMetric};
@@ -44,7 +44,7 @@ use model::sweep::Sweep;
 /// Charts of the CPUs of one machine.
 pub(crate) const OF_ONE_MACHINE: [&str; 2] = [cpu::TITLE, cpu_course::TITLE];
 
-impl Absent {
+impl MissingChart {
     fn because(title: &'static str, reason: &str) -> Self {
         Self { title, reason: reason.to_owned() }
     }
@@ -67,7 +67,7 @@ fn latencies(sweep: &Sweep, values: impl Fn(ScopedMetric) -> Vec<(f64, f64)>) ->
 }
 
 /// The charts of a timespan in the order of a report.
-pub(crate) fn of_time_span(span: Option<&TimeSpan>, measured: &Measured) -> Vec<Shown> {
+pub(crate) fn of_time_span(span: Option<&TimeSpan>, measured: &Measured) -> Vec<ChartResult> {
     let mut charts = vec![rates::iops(span, measured), rates::throughput(measured)];
     charts.extend(ramp::chart(measured));
     charts.extend(latency_over_time::charts(measured));

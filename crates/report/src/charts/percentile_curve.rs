@@ -2,7 +2,7 @@
 
 use super::values;
 use crate::axis::Axis;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Chart, Marks, Points, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;
@@ -25,14 +25,14 @@ const MARKS: [(f64, &str); 9] = [
     (8.0, "8 nines"),
 ];
 
-pub(crate) fn chart(measured: &Measured) -> Shown {
+pub(crate) fn chart(measured: &Measured) -> ChartResult {
     let Some(latencies) = &measured.total_latency else {
-        return Err(Absent::because(TITLE, "latency was not measured; -L turns it on"));
+        return Err(MissingChart::because(TITLE, "latency was not measured; -L turns it on"));
     };
     let sides = [("reads", Role::Read, &latencies.read), ("writes", Role::Write, &latencies.write)];
     let sides = sides.into_iter().filter_map(|(name, role, side)| Some((name.to_owned(), role, side.as_ref()?)));
     of_sides("percentiles", TITLE.to_owned(), sides)
-        .ok_or_else(|| Absent::because(TITLE, "the result has no percentiles, or too few I/Os for any"))
+        .ok_or_else(|| MissingChart::because(TITLE, "the result has no percentiles, or too few I/Os for any"))
 }
 
 /// One curve for each distribution; `None` if there are too few percentiles for any.

@@ -2,14 +2,14 @@
 
 use super::values;
 use crate::axis::Axis;
-use crate::chart::Shown;
+use crate::chart::ChartResult;
 use crate::chart::{Chart, Marks, Series};
 use crate::quantity::Quantity;
 use crate::role::Role;
 use model::result::{LoadLoop, Measured, RampInterval};
 
 /// One dot for each part of the measurement; `None` for other loads.
-pub(crate) fn chart(measured: &Measured) -> Option<Shown> {
+pub(crate) fn chart(measured: &Measured) -> Option<ChartResult> {
     let Some(LoadLoop::Open(open)) = &measured.load_loop else { return None };
     let line = |name: &str, role, of: fn(&RampInterval) -> Option<f64>| {
         let points: Vec<(f64, f64)> =

@@ -3,7 +3,7 @@
 use super::{each_point, lines_of_directions, middle_s, s, values};
 use crate::axis::Axis;
 use crate::chart::Chart;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use crate::quantity::Quantity;
 use model::figures::Directions;
 use model::profile::TimeSpan;
@@ -13,16 +13,16 @@ use stats::overview::{Moment, timeline};
 /// Steps of a line: more would not be visible.
 const STEPS_MAX: usize = 300;
 
-pub(crate) fn iops(span: Option<&TimeSpan>, measured: &Measured) -> Shown {
+pub(crate) fn iops(span: Option<&TimeSpan>, measured: &Measured) -> ChartResult {
     const TITLE: &str = "I/Os per second";
     let chart = of_series(measured, "iops", TITLE, ("IOPS", Quantity::Iops), |moment| &moment.iops);
-    chart.or_else(|| of_intervals(span, measured)).ok_or_else(|| Absent::because(TITLE, NO_SERIES))
+    chart.or_else(|| of_intervals(span, measured)).ok_or_else(|| MissingChart::because(TITLE, NO_SERIES))
 }
 
-pub(crate) fn throughput(measured: &Measured) -> Shown {
+pub(crate) fn throughput(measured: &Measured) -> ChartResult {
     const TITLE: &str = "Throughput";
     let chart = of_series(measured, "throughput", TITLE, ("MiB/s", Quantity::MibPerS), |moment| &moment.mib_per_s);
-    chart.ok_or_else(|| Absent::because(TITLE, NO_SERIES))
+    chart.ok_or_else(|| MissingChart::because(TITLE, NO_SERIES))
 }
 
 /// A rate over the series of the run; `None` if the result has none.

@@ -2,7 +2,7 @@
 
 use super::s;
 use crate::axis::Axis;
-use crate::chart::{Absent, Shown};
+use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Chart, Event, Marks, Series};
 use crate::quantity::{Quantity, latency};
 use crate::role::Role;
@@ -13,9 +13,9 @@ use model::units::counted;
 
 const TITLE: &str = "Slowest I/Os";
 
-pub(crate) fn chart(measured: &Measured) -> Shown {
+pub(crate) fn chart(measured: &Measured) -> ChartResult {
     if measured.slowest.is_empty() {
-        return Err(Absent::because(
+        return Err(MissingChart::because(
             TITLE,
             "the result has no list of individual I/Os; JSON results of runs with -L or -D have one",
         ));

@@ -5,7 +5,7 @@ use super::{Cell, CellKind, Curve, Dimension, Group, Rounding, Row, RunsTable};
 use crate::answer::Statement;
 use crate::block::{Answer, Block, Brief, Column, Report, Section, Table, Tone, Trust, dash};
 use crate::brief::{listed, remedy_of_runs};
-use crate::chart::Shown;
+use crate::chart::ChartResult;
 use crate::quantity::{Quantity, grouped};
 use crate::warnings::{Explain, NamedRun, banner, warnings_of_repeats};
 use crate::words::figure_words;
@@ -65,7 +65,7 @@ pub(crate) fn report(table: &RunsTable, name: &str, explain: Explain) -> Report 
 }
 
 /// The charts of the curve or grid, throughput first.
-pub(crate) fn charts(table: &RunsTable, curve: Option<&Curve>) -> Vec<Shown> {
+pub(crate) fn charts(table: &RunsTable, curve: Option<&Curve>) -> Vec<ChartResult> {
     curve.map(|curve| super::charts::of_runs(table, curve)).unwrap_or_default().into_iter().map(Ok).collect()
 }
 

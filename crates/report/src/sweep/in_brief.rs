@@ -1,9 +1,9 @@
 //! The four answers of a sweep: the varied settings, the certainty of the answer, and the next command to run.
 
-use super::super::again::Again;
+use super::super::again::TypedCommand;
 use super::super::block::Tone;
 use super::super::brief::{self, remedy_of_any, remedy_of_runs};
-use super::super::engines::{self, OfPoints};
+use super::super::engines::{self, PointEngines};
 use super::super::foreign_text::text;
 use super::super::quantity::{self, Quantity, trimmed};
 use super::super::warnings::Explain;
@@ -12,7 +12,7 @@ use crate::block::{Brief, Trust};
 use crate::words::limit::without_overload;
 use crate::words::load_line;
 use crate::words::sweep::{dashed, names, range_of_load};
-use model::doubt::Doubt;
+use model::doubt::RunWarnings;
 use model::headline::Headline;
 use model::limit::LimitFound;
 use model::printable::command_line;
@@ -103,8 +103,8 @@ fn measured(sweep: &Sweep, chosen: Option<&RunResult>) -> String {
 /// The I/O engines of the runs; `None` if not known for all points: the depth alone may change the engine.
 fn engines(sweep: &Sweep, chosen: Option<&RunResult>) -> Option<String> {
     match engines::of_points(sweep, &with_runs(sweep)) {
-        OfPoints::Same(words) | OfPoints::Mixed(words) => Some(words),
-        OfPoints::Unknown => {
+        PointEngines::Same(words) | PointEngines::Mixed(words) => Some(words),
+        PointEngines::Unknown => {
             let may_differ = |setting: &Setting| setting.is_depth() || setting.name == "engine";
             let is_known = !sweep.points.iter().flat_map(|point| &point.settings).any(may_differ);
             chosen.filter(|_| is_known).and_then(|result| engines::engines(result.time_spans.first()?))
@@ -176,7 +176,7 @@ fn values_in_words(name: &str, values: &[&str]) -> String {
 
 /// Lengths of runs that differ: `, probes of 3 s, confirming runs of 5 s`.
 fn lengths(sweep: &Sweep) -> String {
-    let of = |what: &str, is_it: fn(Purpose) -> bool| {
+    let length_range = |what: &str, is_it: fn(Purpose) -> bool| {
         let seconds = sweep.visits.iter().filter(|visit| is_it(visit.purpose)).filter_map(seconds);
         let seconds: Vec<f64> = seconds.collect();
         let (least, most) = (seconds.iter().copied().reduce(f64::min)?, seconds.into_iter().reduce(f64::max)?);
@@ -186,8 +186,8 @@ fn lengths(sweep: &Sweep) -> String {
         };
         Some(format!(", {what} of {range} s"))
     };
-    let probes = of("probes", |purpose| matches!(purpose, Purpose::Probe | Purpose::Again | Purpose::Measure));
-    [probes, of("confirming runs", |purpose| purpose == Purpose::Confirm)].into_iter().flatten().collect()
+    let probes = length_range("probes", |purpose| matches!(purpose, Purpose::Probe | Purpose::Again | Purpose::Measure));
+    [probes, length_range("confirming runs", |purpose| purpose == Purpose::Confirm)].into_iter().flatten().collect()
 }
 
 /// The measured seconds of a run, as far as its figures show them.
@@ -266,10 +266,10 @@ fn trust(sweep: &Sweep) -> Trust {
 
 /// The points that the answer names with warnings, if some but not all runs have warnings.
 fn named_with_warnings(sweep: &Sweep) -> Option<String> {
-    if sweep.limit.is_some() || Doubt::of(sweep.measured())?.of_all().is_some() {
+    if sweep.limit.is_some() || RunWarnings::from_runs(sweep.measured())?.of_all().is_some() {
         return None;
     }
-    let is_warned = |point: &usize| Doubt::of(super::runs_of(sweep, &[*point])).is_some();
+    let is_warned = |point: &usize| RunWarnings::from_runs(super::runs_of(sweep, &[*point])).is_some();
     let warned: Vec<String> = named(sweep).into_iter().filter(is_warned).map(|point| typed(sweep, point)).collect();
     let has = if warned.len() == 1 { "has a run" } else { "have runs" };
     (!warned.is_empty()).then(|| format!("This concerns the answer: {} {has} with warnings.", warned.join(" and ")))
@@ -467,10 +467,10 @@ fn within(sweep: &Sweep, is_doubtful: bool) -> (String, String) {
 
 fn after_search(sweep: &Sweep, found: &LimitFound, explain: Explain) -> Step {
     let runs = crate::words::limit::decisive(sweep, found);
-    let causes = Doubt::of(&runs).map(|doubt| doubt.causes).unwrap_or_default();
+    let causes = RunWarnings::from_runs(&runs).map(|doubt| doubt.causes).unwrap_or_default();
     let is_limited = causes.first().is_some_and(|(name, _)| name == "depth-limited");
     let varies = found.noise.is_some() || (found.holds.is_some() && !found.is_confirmed);
-    let next = Again::of_method("sweep", sweep);
+    let next = TypedCommand::of_method("sweep", sweep);
     let next = if varies { with_longer_runs(next, sweep) } else { next };
     let longer = if varies { " with longer runs" } else { "" };
     if let Some((more, next)) = is_limited.then(|| with_more_outstanding(&next)).flatten() {
@@ -504,7 +504,7 @@ fn after_search(sweep: &Sweep, found: &LimitFound, explain: Explain) -> Step {
 
 /// The command of the sweep with other values of some of its own options: `--runs=`, `5`.
 fn again(sweep: &Sweep, options: &[(&str, &str)]) -> String {
-    let again = Again::of_method("sweep", sweep);
+    let again = TypedCommand::of_method("sweep", sweep);
     let again = options.iter().fold(again, |again, (option, value)| again.with_own(option, value));
     // A search has lengths of its own.
     let (longer, _) = again.clone().of_a_minute(sweep.measured());
@@ -523,11 +523,11 @@ fn long_run(sweep: &Sweep, point: usize) -> String {
         settings.push(format!("-d{LONG_RUN_S}"));
     }
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
-    Again::of_load(sweep).with(&settings).map(|again| again.command()).unwrap_or_default()
+    TypedCommand::of_load(sweep).with(&settings).map(|again| again.command()).unwrap_or_default()
 }
 
 /// With longer confirming runs, and with an explicit length of probes, which would otherwise become as long.
-fn with_longer_runs(again: Again, sweep: &Sweep) -> Again {
+fn with_longer_runs(again: TypedCommand, sweep: &Sweep) -> TypedCommand {
     let confirm = value_of(sweep, "--confirm=").and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
     let confirm = confirm.map_or(CONFIRM_S, |seconds| seconds.saturating_mul(4).max(CONFIRM_S));
     let probe = value_of(sweep, "--probe=").and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
@@ -536,7 +536,7 @@ fn with_longer_runs(again: Again, sweep: &Sweep) -> Again {
 }
 
 /// Another number of outstanding I/Os, and the search with it; `None` if threads share theirs.
-fn with_more_outstanding(again: &Again) -> Option<(u64, Again)> {
+fn with_more_outstanding(again: &TypedCommand) -> Option<(u64, TypedCommand)> {
     if !again.lacks("-O") {
         return None;
     }
@@ -667,15 +667,15 @@ mod tests {
 
     #[test]
     fn too_few_depths_lead_to_a_range_with_enough() {
-        let of = |depths: &[&str]| {
+        let next_command = |depths: &[&str]| {
             let sizes: &[&str] = &["4K", "64K"];
             let words = format!("--vary=b=4K,64K --vary=o={} -- -r -d4 a.dat", depths.join(","));
             more_depths(&grid(&words, [("o", depths), ("b", sizes)], Severity::Note)).map(|(_, command)| command)
         };
         let next =
             |range: &str| Some(format!("diskspd sweep --vary=b=4K,64K '--vary=o={range}' --runs=5 -- -r -d4 a.dat"));
-        assert_eq!((of(&["1", "4", "16"]), of(&["2", "4"])), (next("1..32*2"), next("2..32*2")));
-        assert_eq!(of(&["1", "2", "4", "8", "16"]), None, "these are enough");
+        assert_eq!((next_command(&["1", "4", "16"]), next_command(&["2", "4"])), (next("1..32*2"), next("2..32*2")));
+        assert_eq!(next_command(&["1", "2", "4", "8", "16"]), None, "these are enough");
     }
 
     #[test]

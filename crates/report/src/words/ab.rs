@@ -43,11 +43,11 @@ const DETECTABLE_PERCENT_MAX: f64 = 100.0;
 
 /// `IOPS 1.2 %, mean 2.3 %, p99 above 100 %`
 pub fn detectable(answer: &AbAnswer) -> String {
-    let of = |found: &AbFigure| match found.detectable_percent {
+    let detectable_change = |found: &AbFigure| match found.detectable_percent {
         percent if percent <= DETECTABLE_PERCENT_MAX => format!("{} {percent:.1} %", name_of(found.metric())),
         _ => format!("{} above {DETECTABLE_PERCENT_MAX} %", name_of(found.metric())),
     };
-    answer.figures.iter().map(of).collect::<Vec<_>>().join(", ")
+    answer.figures.iter().map(detectable_change).collect::<Vec<_>>().join(", ")
 }
 
 /// The note that found differences are smaller than the detectable ones; `None` if none is.

@@ -274,7 +274,7 @@ pub enum SameRuns {
 
 impl SameRuns {
     /// `None` if each run is on one side.
-    pub fn of(first: &[RunResult], second: &[RunResult]) -> Option<Self> {
+    pub fn between(first: &[RunResult], second: &[RunResult]) -> Option<Self> {
         match stats::compare::on_both_sides(first, second) {
             0 => None,
             runs if runs == second.len() && runs == first.len() => Some(Self::All { runs }),

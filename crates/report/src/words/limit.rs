@@ -1,13 +1,13 @@
 //! The highest rate that meets limits, in words.
 
 use crate::numbers::{grouped, latency, ms, trimmed};
-use model::doubt::Doubt;
+use model::doubt::RunWarnings;
 use model::headline::Headline;
 use model::limit::{Limit, LimitFound, NoiseRange};
 use model::metric::{Metric, MetricUnit, Scope};
 use model::sweep::{Sweep, Visit};
 use model::units::{counted, pluralized};
-use stats::limit::{Met, NOISE_SPAN_MIN, highest_always_met, met};
+use stats::limit::{LimitsMet, NOISE_SPAN_MIN, highest_always_met, met};
 
 /// The answer of a search that was stopped.
 pub const UNFINISHED: &str = "no answer: the search for the highest rate had not ended";
@@ -37,7 +37,7 @@ pub fn headline(sweep: &Sweep, found: &LimitFound) -> String {
         None => format!("no rate meets {limits}"),
     };
     // A disturbance of all runs may be why a limit is met by no rate, or only by low ones.
-    match Doubt::of(&decisive(sweep, found)).and_then(|doubt| doubt.of_all()) {
+    match RunWarnings::from_runs(&decisive(sweep, found)).and_then(|doubt| doubt.of_all()) {
         Some(_) => format!("no firm answer: {answer}"),
         None => answer,
     }
@@ -48,8 +48,8 @@ fn unconfirmed(sweep: &Sweep, found: &LimitFound) -> String {
     let always = highest_always_met(sweep, found);
     let limit = pluralized(found.limits.len(), "limit");
     let estimate = |holds: usize| match met(sweep, found, holds) {
-        Met { runs: 0, .. } => "is an estimate, without a run at this rate".to_owned(),
-        Met { met, runs } => format!("is an estimate, met in {met} of {}", counted(runs, "run")),
+        LimitsMet { runs: 0, .. } => "is an estimate, without a run at this rate".to_owned(),
+        LimitsMet { met, runs } => format!("is an estimate, met in {met} of {}", counted(runs, "run")),
     };
     let above = always.map(|point| format!(" above {} I/Os per second", rate(sweep, point))).unwrap_or_default();
     let certain = format!("no rate{above} met the {limit} in all of its runs");
@@ -68,17 +68,17 @@ fn unconfirmed(sweep: &Sweep, found: &LimitFound) -> String {
 pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(NoiseRange { first, last }) = found.noise {
-        let of = |points: std::ops::Range<usize>| {
+        let visits_at = |points: std::ops::Range<usize>| {
             let visits = sweep.visits.iter().filter(|visit| visit.is_of_point() && points.contains(&visit.point));
             visits.filter_map(|visit| Some((visit.point, visit.headline()?))).collect::<Vec<_>>()
         };
-        let runs: Vec<&Headline> = of(first..last + 1).into_iter().map(|(_, run)| run).collect();
+        let runs: Vec<&Headline> = visits_at(first..last + 1).into_iter().map(|(_, run)| run).collect();
         lines.push(format!("there: {} in {}", ranges(found, &runs), counted(runs.len(), "run")));
         lines.push(format!(
             "some of these runs met the limit and others did not, and over a factor of {NOISE_SPAN_MIN} or more in rate, lower \
              rates did not meet it more often than chance explains"
         ));
-        let below = of(0..first);
+        let below = visits_at(0..first);
         lines.push(match below.iter().map(|(point, _)| *point).max() {
             Some(highest) => format!(
                 "at lower rates, up to {} I/Os per second, every run met the limit ({})",
@@ -87,7 +87,7 @@ pub fn details(sweep: &Sweep, found: &LimitFound) -> Vec<String> {
             ),
             None => "no lower rate was tried".to_owned(),
         });
-        let above = of(last + 1..sweep.points.len()).len();
+        let above = visits_at(last + 1..sweep.points.len()).len();
         lines.extend((above > 0).then(|| format!("at higher rates no run met the limit ({})", counted(above, "run"))));
         return lines;
     }
@@ -192,7 +192,7 @@ fn at(sweep: &Sweep, found: &LimitFound, point: usize) -> Option<String> {
     let runs = deciding(sweep, point);
     let iops = grouped(stats::sweep::figures(sweep, point)?.iops);
     let median = if runs.len() > 1 { " in the median run" } else { "" };
-    let Met { met, runs: all } = met(sweep, found, point);
+    let LimitsMet { met, runs: all } = met(sweep, found, point);
     Some(format!(
         "at {}: {iops} I/Os per second{median}, {}, limit met in {met} of {}",
         rate(sweep, point),
@@ -203,8 +203,8 @@ fn at(sweep: &Sweep, found: &LimitFound, point: usize) -> Option<String> {
 
 /// The smallest and the largest of each limited figure.
 fn ranges(found: &LimitFound, runs: &[&Headline]) -> String {
-    let of = |limit: &Limit| format!("{} {}", words(limit), range(limit, runs).unwrap_or_else(unknown));
-    found.limits.iter().map(of).collect::<Vec<_>>().join(", ")
+    let limit_with_range = |limit: &Limit| format!("{} {}", words(limit), range(limit, runs).unwrap_or_else(unknown));
+    found.limits.iter().map(limit_with_range).collect::<Vec<_>>().join(", ")
 }
 
 fn unknown() -> String {

@@ -62,10 +62,10 @@ impl Checklist {
     }
 
     fn add(&mut self, subject: &str, severity: Severity, found: impl Into<String>) {
-        self.0.push(Observation::without_value(found).of(subject).with_severity(severity));
+        self.0.push(Observation::without_value(found).with_subject(subject).with_severity(severity));
     }
 
     fn add_with(&mut self, subject: &str, severity: Severity, found: impl Into<String>, advice: impl Into<String>) {
-        self.0.push(Observation::without_value(found).of(subject).with_severity(severity).with_advice(advice));
+        self.0.push(Observation::without_value(found).with_subject(subject).with_severity(severity).with_advice(advice));
     }
 }

@@ -78,7 +78,7 @@ fn on_each_disk(facts: &CheckFacts, list: &mut Checklist, ask: fn(&BlockDevice, 
 }
 
 /// A queried value of a drive; adds "unknown" with the reason if there is none.
-fn told<'a, T>(
+fn value_or_unknown<'a, T>(
     disk: &BlockDevice,
     facts: &'a CheckFacts,
     list: &mut Checklist,
@@ -93,7 +93,7 @@ fn told<'a, T>(
 
 fn smart(facts: &CheckFacts, list: &mut Checklist) {
     on_each_disk(facts, list, |disk, facts, list| {
-        if let Some(health) = told(disk, facts, list, |state| &state.health) {
+        if let Some(health) = value_or_unknown(disk, facts, list, |state| &state.health) {
             healthy(&disk.name, *health, list);
         }
     });
@@ -101,7 +101,7 @@ fn smart(facts: &CheckFacts, list: &mut Checklist) {
 
 fn temperature(facts: &CheckFacts, list: &mut Checklist) {
     on_each_disk(facts, list, |disk, facts, list| {
-        if let Some(temperature) = told(disk, facts, list, |state| &state.temperature) {
+        if let Some(temperature) = value_or_unknown(disk, facts, list, |state| &state.temperature) {
             warmth(&disk.name, *temperature, list);
         }
     });

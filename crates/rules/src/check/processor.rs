@@ -225,10 +225,10 @@ mod tests {
         assert_eq!(outcomes(&facts, "cgroup-limits"), [Severity::Pass]);
         let device = CgroupDevice { number: DeviceNumber::default(), name: Some("nvme0n1".to_owned()) };
         let rates = IoRates { write_ios_per_s: Some(120), read_bytes_per_s: Some(2 << 20), ..IoRates::default() };
-        let of = |file: &str, limit| CgroupLimit { cgroup: "/job".into(), file: file.to_owned(), limit };
+        let limit_in = |file: &str, limit| CgroupLimit { cgroup: "/job".into(), file: file.to_owned(), limit };
         facts.environment.cgroup_limits = vec![
-            of("cpu.max", Limit::Cpu { quota_us: 150_000, period_us: 100_000 }),
-            of("io.max", Limit::Io { device, rates }),
+            limit_in("cpu.max", Limit::Cpu { quota_us: 150_000, period_us: 100_000 }),
+            limit_in("io.max", Limit::Io { device, rates }),
         ];
         assert_eq!(
             answers(&facts, "cgroup-limits"),

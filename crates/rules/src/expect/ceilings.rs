@@ -1,6 +1,6 @@
 //! Ceilings from the stated limits.
 
-use model::expectation::{Ceiling, CeilingUnit, RaidLevel, Stated};
+use model::expectation::{Ceiling, CeilingUnit, RaidLevel, StatedLimits};
 use model::operation::Operation;
 use model::plan::TimeSpanPlan;
 use model::result::Measured;
@@ -16,7 +16,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    pub(super) fn of(measured: &Measured) -> Self {
+    pub(super) fn from_measured(measured: &Measured) -> Self {
         let total = &measured.total;
         let iops = total.total.iops;
         Self {
@@ -56,7 +56,7 @@ struct Array {
 }
 
 impl Array {
-    fn of(stated: &Stated) -> Self {
+    fn from_stated(stated: &StatedLimits) -> Self {
         Self { level: stated.raid.unwrap_or(RaidLevel::Zero), drives: f64::from(stated.drives.unwrap_or(1)) }
     }
 
@@ -84,7 +84,7 @@ impl Array {
 }
 
 /// All ceilings, from the host downwards.
-pub(super) fn of(stated: &Stated, load: &Load) -> Vec<Ceiling> {
+pub(super) fn compute(stated: &StatedLimits, load: &Load) -> Vec<Ceiling> {
     let mut ceilings = Vec::new();
     let real = |stated: Option<u64>| stated.map(|stated| stated as f64);
     let ios =
@@ -107,13 +107,13 @@ pub(super) fn of(stated: &Stated, load: &Load) -> Vec<Ceiling> {
 }
 
 /// The ceilings of the drives and their RAID level.
-fn of_drives(stated: &Stated, load: &Load) -> Vec<Ceiling> {
+fn of_drives(stated: &StatedLimits, load: &Load) -> Vec<Ceiling> {
     let mut ceilings = Vec::new();
     let real = |stated: Option<u64>| stated.map(|stated| stated as f64);
     let bytes = |name: &str, limit: Option<f64>, reached: f64| {
         limit.map(|limit| ceiling(name, CeilingUnit::BytesPerSecond, limit, reached))
     };
-    let array = Array::of(stated);
+    let array = Array::from_stated(stated);
     let (reads, writes) = (load.read_bytes_per_s, load.write_bytes_per_s);
     let read_limit = real(stated.drive_read_bytes_per_s).map(|each| each * array.drives);
     let write_limit = real(stated.drive_write_bytes_per_s).map(|each| each * array.data_drives());
@@ -163,20 +163,20 @@ fn ceiling(name: &str, unit: CeilingUnit, limit: f64, reached: f64) -> Ceiling {
 mod tests {
     use super::*;
 
-    fn stated(level: RaidLevel, drives: u32) -> Stated {
-        Stated {
+    fn stated(level: RaidLevel, drives: u32) -> StatedLimits {
+        StatedLimits {
             raid: Some(level),
             drives: Some(drives),
             drive_read_bytes_per_s: Some(500_000_000),
             drive_write_bytes_per_s: Some(450_000_000),
             drive_iops: Some(1000),
-            ..Stated::default()
+            ..StatedLimits::default()
         }
     }
 
-    fn limits(stated: &Stated, load: &Load) -> Vec<(String, f64, bool)> {
+    fn limits(stated: &StatedLimits, load: &Load) -> Vec<(String, f64, bool)> {
         let shown = |ceiling: Ceiling| (ceiling.name, ceiling.limit, ceiling.is_estimate);
-        of(stated, load).into_iter().map(shown).collect()
+        compute(stated, load).into_iter().map(shown).collect()
     }
 
     fn limit(found: &[(String, f64, bool)], name: &str) -> Option<(f64, bool)> {
@@ -229,7 +229,7 @@ mod tests {
     fn drives_that_read_and_write_share_their_time() {
         // 500 MB/s of 1500 and 450 of 900 take 1/3 + 1/2 = 5/6 of the time: 950 of 1140.
         let load = Load { iops: 1.0, read_share: 0.5, read_bytes_per_s: 500e6, write_bytes_per_s: 450e6 };
-        let found = of(&stated(RaidLevel::Five, 3), &load);
+        let found = compute(&stated(RaidLevel::Five, 3), &load);
         let both = found.iter().find(|ceiling| ceiling.name == "drive-reads-and-writes").expect("both are stated");
         assert!((both.limit - 1140e6).abs() < 1.0 && (both.share_percent - 500.0 / 6.0).abs() < 1e-9, "{both:?}");
     }
@@ -238,8 +238,8 @@ mod tests {
     fn an_adapter_carries_both_ways_at_once() {
         let load = Load { iops: 1.0, read_share: 0.5, read_bytes_per_s: 600e6, write_bytes_per_s: 900e6 };
         let stated =
-            Stated { hba_bytes_per_s: Some(1_200_000_000), vm_bytes_per_s: Some(3_000_000_000), ..Stated::default() };
-        let shares: Vec<f64> = of(&stated, &load).iter().map(|ceiling| ceiling.share_percent).collect();
+            StatedLimits { hba_bytes_per_s: Some(1_200_000_000), vm_bytes_per_s: Some(3_000_000_000), ..StatedLimits::default() };
+        let shares: Vec<f64> = compute(&stated, &load).iter().map(|ceiling| ceiling.share_percent).collect();
         assert_eq!(shares, [50.0, 75.0]);
     }
 }

@@ -92,7 +92,7 @@ fn flat_cap(rates: &Rates, binding: &Ceiling) -> Option<Observation> {
         return None;
     }
     let figure = format!("at {:.1} % of {} for the whole run, with almost no variation", share * 100.0, binding.name);
-    Some(Observation::new(figure, share * 100.0).of(&binding.name))
+    Some(Observation::new(figure, share * 100.0).with_subject(&binding.name))
 }
 
 /// The split into two levels that explains most of the variance, if the second is lower and both hold.
@@ -126,7 +126,7 @@ fn cliff(rates: &Rates, binding: &Ceiling) -> Option<Observation> {
     let at_s = best.1 as f64 * rates.part_s;
     let is_at_ceiling = PINNED.contains(&(mean(second) / binding.limit));
     let figure = format!("{from:.0} {unit} until {at_s:.1} s, {to:.0} {unit} from then on", unit = binding.unit);
-    let observation = Observation::new(figure, at_s).of(&binding.name);
+    let observation = Observation::new(figure, at_s).with_subject(&binding.name);
     Some(if is_at_ceiling {
         observation.with_advice(
             "burst credit ran out: the second rate is the sustained one; to measure it, use a warm-up (-W) at \

@@ -6,7 +6,7 @@ mod course;
 use crate::rule::{self, Observation, Rule, RuleSet};
 use ceilings::Load;
 use course::Rates;
-use model::expectation::{Ceiling, Expectation, Stated};
+use model::expectation::{Ceiling, Expectation, StatedLimits};
 use model::finding::{Finding, Severity, Source};
 use model::plan::TimeSpanPlan;
 use model::profile::{Target, Throughput, TimeSpan};
@@ -59,16 +59,16 @@ pub fn rules() -> impl Iterator<Item = &'static ExpectationRule> {
 }
 
 /// Sets the expectation of every measured timespan: its results against the stated limits.
-pub fn judge(result: &mut RunResult, stated: &Stated) {
+pub fn judge(result: &mut RunResult, stated: &StatedLimits) {
     for (span, span_result) in result.profile.time_spans.iter().zip(&mut result.time_spans) {
-        span_result.expectation = span_result.measured.as_ref().and_then(|measured| of(span, measured, stated));
+        span_result.expectation = span_result.measured.as_ref().and_then(|measured| evaluate(span, measured, stated));
     }
 }
 
 /// The limits of a timespan before it runs, for its mix of I/Os at one per second; the one that binds is the
 /// limit that the load meets first.
-pub fn planned(span: &TimeSpan, plan: &TimeSpanPlan, stated: &Stated) -> Option<Expectation> {
-    let ceilings = ceilings::of(stated, &Load::planned(plan));
+pub fn planned(span: &TimeSpan, plan: &TimeSpanPlan, stated: &StatedLimits) -> Option<Expectation> {
+    let ceilings = ceilings::compute(stated, &Load::planned(plan));
     let binding = binding(&ceilings, is_random(span))?.name.clone();
     Some(Expectation { binding, ceilings, findings: Vec::new() })
 }
@@ -77,9 +77,9 @@ fn is_random(span: &TimeSpan) -> bool {
     span.targets.iter().any(|target| target.random_percent > 0)
 }
 
-fn of(span: &TimeSpan, measured: &Measured, stated: &Stated) -> Option<Expectation> {
-    let load = Load::of(measured);
-    let ceilings = ceilings::of(stated, &load);
+fn evaluate(span: &TimeSpan, measured: &Measured, stated: &StatedLimits) -> Option<Expectation> {
+    let load = Load::from_measured(measured);
+    let ceilings = ceilings::compute(stated, &load);
     let binding = binding(&ceilings, is_random(span))?;
     let rates = if is_paced(span) { None } else { course::rates(&measured.series, binding.unit) };
     let findings: Vec<Finding> = rule::evaluate(rules(), &CeilingContext { ceilings: &ceilings, binding, rates });
@@ -107,7 +107,7 @@ fn above(ceiling: &Ceiling) -> Option<Observation> {
         return None;
     }
     let figure = format!("{:.1} % of {}", ceiling.share_percent, ceiling.name);
-    let observation = Observation::new(figure, ceiling.share_percent).of(&ceiling.name);
+    let observation = Observation::new(figure, ceiling.share_percent).with_subject(&ceiling.name);
     Some(match ceiling.name.as_str() {
         name if name.starts_with("vm-") || name.starts_with("volume-") => observation
             .with_advice("possible causes: burst credit (use it up with a longer -d), a host cache, or a wrong limit"),
@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn the_ceiling_with_the_least_room_binds() {
-        let stated = Stated { vm_iops: Some(1920), hba_bytes_per_s: Some(1_200_000_000), ..Stated::default() };
-        let found = of(&span(0), &measured(1440.0, 0.0), &stated).expect("ceilings");
+        let stated = StatedLimits { vm_iops: Some(1920), hba_bytes_per_s: Some(1_200_000_000), ..StatedLimits::default() };
+        let found = evaluate(&span(0), &measured(1440.0, 0.0), &stated).expect("ceilings");
         assert_eq!(found.binding, "vm-iops");
         let shares: Vec<(&str, f64)> =
             found.ceilings.iter().map(|ceiling| (ceiling.name.as_str(), ceiling.share_percent)).collect();
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(shares[0], ("vm-iops", 75.0));
         assert!((shares[1].1 - 0.983_04).abs() < 1e-9, "{shares:?}");
         assert!(found.findings.is_empty());
-        assert_eq!(of(&span(0), &measured(1.0, 0.0), &Stated::default()), None);
+        assert_eq!(evaluate(&span(0), &measured(1.0, 0.0), &StatedLimits::default()), None);
     }
 
     #[test]
@@ -162,14 +162,14 @@ mod tests {
         let none = SeriesCounts { ios: vec![0; 100], bytes: vec![0; 100], latency_sum_ns: Vec::new() };
         let series = Series { width_ns: 100_000_000, read: counts, write: none };
         let measured = Measured { series, ..measured(1000.0, 0.0) };
-        let stated = Stated { vm_iops: Some(1000), ..Stated::default() };
+        let stated = StatedLimits { vm_iops: Some(1000), ..StatedLimits::default() };
         let names = |span: &TimeSpan| {
-            let found = of(span, &measured, &stated).expect("ceilings");
+            let found = evaluate(span, &measured, &stated).expect("ceilings");
             found.findings.into_iter().map(|finding| finding.name).collect::<Vec<_>>()
         };
         assert_eq!(names(&span(100)), ["flat-cap"]);
-        let both = Stated { vm_iops: Some(4000), volume_iops: Some(1000), ..Stated::default() };
-        let found = of(&span(100), &measured, &both).expect("ceilings");
+        let both = StatedLimits { vm_iops: Some(4000), volume_iops: Some(1000), ..StatedLimits::default() };
+        let found = evaluate(&span(100), &measured, &both).expect("ceilings");
         assert_eq!(found.binding, "volume-iops");
         assert!(found.findings[0].figure.contains("volume-iops"), "{:?}", found.findings);
         assert_eq!(names(&TimeSpan { rate_iops: Some(1000.into()), ..span(100) }), [""; 0]);
@@ -177,17 +177,17 @@ mod tests {
 
     #[test]
     fn an_estimate_for_random_writes_binds_no_sequential_load() {
-        let stated = Stated {
+        let stated = StatedLimits {
             raid: Some(model::expectation::RaidLevel::Five),
             drives: Some(3),
             drive_write_bytes_per_s: Some(450_000_000),
-            ..Stated::default()
+            ..StatedLimits::default()
         };
         // 400 MB/s of writes: more than 3 x 450 / 4 = 337.5, less than 2 x 450 = 900.
         let measured = measured(0.0, 400e6 / 8192.0);
-        let sequential = of(&span(0), &measured, &stated).expect("ceilings");
+        let sequential = evaluate(&span(0), &measured, &stated).expect("ceilings");
         assert_eq!(sequential.binding, "full-stripe-writes");
-        let random = of(&span(100), &measured, &stated).expect("ceilings");
+        let random = evaluate(&span(100), &measured, &stated).expect("ceilings");
         assert_eq!(random.binding, "small-random-writes");
         let finding = &random.findings[0];
         assert_eq!((finding.name.as_str(), finding.severity), ("above-ceiling", Severity::Note));
@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn more_than_there_can_be_is_explained_by_what_the_ceiling_is() {
-        let stated = Stated { vm_iops: Some(1000), drive_iops: Some(800), ..Stated::default() };
-        let found = of(&span(100), &measured(1600.0, 0.0), &stated).expect("ceilings");
+        let stated = StatedLimits { vm_iops: Some(1000), drive_iops: Some(800), ..StatedLimits::default() };
+        let found = evaluate(&span(100), &measured(1600.0, 0.0), &stated).expect("ceilings");
         let advice = |name: &str| {
             let figure = format!(" % of {name}");
             let finding = found.findings.iter().find(|finding| finding.figure.ends_with(&figure));

@@ -136,7 +136,7 @@ fn served_from_cache(context: &RuleContext<'_>) -> Vec<Observation> {
     let observation = |found: Shortfall<'_>| {
         let name = level(found.account);
         let figure = format!("at least {} of the bytes read did not come from {name}", percent(found.share));
-        Observation::new(figure, found.share * 100.0).of(name).with_severity(found.severity())
+        Observation::new(figure, found.share * 100.0).with_subject(name).with_severity(found.severity())
     };
     shortfalls(context, Operation::Read).into_iter().filter(direct).map(observation).collect()
 }
@@ -153,7 +153,7 @@ fn served_from_memory(context: &RuleContext<'_>) -> Vec<Observation> {
             mib(reached as f64) / context.elapsed_s(),
             level(found.account)
         );
-        Observation::new(figure, found.share * 100.0).of(&found.account.storage)
+        Observation::new(figure, found.share * 100.0).with_subject(&found.account.storage)
     };
     shortfalls(context, Operation::Read).into_iter().filter(cached).map(observation).collect()
 }
@@ -172,7 +172,7 @@ fn writes_in_memory(context: &RuleContext<'_>) -> Vec<Observation> {
             percent(found.share),
             left.unwrap_or_default()
         );
-        Observation::new(figure, found.share * 100.0).of(name).with_severity(found.severity())
+        Observation::new(figure, found.share * 100.0).with_subject(name).with_severity(found.severity())
     };
     shortfalls(context, Operation::Write).into_iter().filter(is_other).map(observation).collect()
 }
@@ -194,7 +194,7 @@ fn uncounted(context: &RuleContext<'_>) -> Vec<Observation> {
             "unknown how many of the {:.1} MiB transferred reached a device below {storage}",
             mib(bytes as f64)
         );
-        Observation::new(figure, bytes as f64).of(storage)
+        Observation::new(figure, bytes as f64).with_subject(storage)
     };
     storages.into_iter().map(observation).collect()
 }
@@ -212,7 +212,7 @@ fn counted_by_caches(context: &RuleContext<'_>) -> Vec<Observation> {
         let share = served_share(ios, counters)?;
         let figure =
             format!("at least {} of the reads were served by {name}, according to its counters", percent(share));
-        let observation = (share > context.slack()).then(|| Observation::new(figure, share * 100.0).of(name))?;
+        let observation = (share > context.slack()).then(|| Observation::new(figure, share * 100.0).with_subject(name))?;
         Some(if MIXED.contains(&share) { observation.with_advice(MIXED_ADVICE) } else { observation })
     };
     counted.into_iter().filter_map(observation).collect()
@@ -230,15 +230,15 @@ fn served_share(ios: u64, counters: CacheCounters) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{BYTES, Built, IOS};
+    use crate::verdict::cases::{BYTES, CaseResult, IOS};
     use model::block_device::{BlockDevice, DeviceKind};
     use model::engine_kind::EngineKind;
     use model::kernel_counters::{DirtyMemory, OtherBytes, ProcessCounters, ZFS_CACHE};
     use model::plan::{MappedPlan, Pace};
 
     /// Reads past the cache of which these bytes came from the partition and from the disk.
-    fn direct(partition_bytes: u64, disk_bytes: u64) -> Built {
-        let mut built = Built::sound();
+    fn direct(partition_bytes: u64, disk_bytes: u64) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.plan().targets[0].open.direct = true;
         built.counted("sda1").read.bytes = partition_bytes;
         built.counted("sda").read.bytes = disk_bytes;
@@ -299,7 +299,7 @@ mod tests {
 
     /// Reads past the page cache, from bcache or ZFS, with these hits and misses.
     fn cached(backing: Backing, name: &str, read_hits: u64, read_misses: u64) -> Vec<String> {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.plan().targets[0].open.direct = true;
         built.result.targets.environments.values_mut().next().expect("the target").backing = backing;
         let around = built.span_result().kernel_counters.get_or_insert_default();
@@ -337,8 +337,8 @@ mod tests {
     }
 
     /// Buffered writes, with these dirty bytes before and after.
-    fn dirty(before: u64, after: u64) -> Built {
-        let mut built = Built::sound();
+    fn dirty(before: u64, after: u64) -> CaseResult {
+        let mut built = CaseResult::sound();
         let row = &mut built.measured().rows[0].figures;
         (row.write, row.read) = (row.read, row.write);
         (built.counted("sda1").write.bytes, built.counted("sda").write.bytes) = (BYTES, BYTES);
@@ -424,8 +424,8 @@ mod tests {
     }
 
     /// Reads through the page cache, of which these bytes came from storage.
-    fn fetched(fetched_bytes: u64) -> Built {
-        let mut built = Built::sound();
+    fn fetched(fetched_bytes: u64) -> CaseResult {
+        let mut built = CaseResult::sound();
         (built.counted("sda1").read.bytes, built.counted("sda").read.bytes) = (3 * BYTES, 3 * BYTES);
         let around = built.span_result().kernel_counters.get_or_insert_default();
         let fetched = |bytes| Some(ProcessCounters { storage_read_bytes: bytes, ..ProcessCounters::default() });
@@ -472,6 +472,6 @@ mod tests {
         let mut null = fetched(0);
         null.span_result().engines = vec![EngineKind::Null];
         assert_eq!(null.found(RULES), [""; 0]);
-        assert_eq!(Built::sound().found(RULES), [""; 0], "nothing was counted");
+        assert_eq!(CaseResult::sound().found(RULES), [""; 0], "nothing was counted");
     }
 }

@@ -64,11 +64,11 @@ fn plan() -> TimeSpanPlan {
 }
 
 /// A result of one timespan.
-pub(crate) struct Built {
+pub(crate) struct CaseResult {
     pub(crate) result: RunResult,
 }
 
-impl Built {
+impl CaseResult {
     /// 100 s of reads, without findings.
     pub(crate) fn sound() -> Self {
         let ios_per_s = IOS as f64 / f64::from(SECONDS);
@@ -164,7 +164,7 @@ impl Built {
         let planned = plan.time_spans[0].clone();
         result.profile.time_spans.resize(index + 1, span);
         plan.time_spans.resize(index + 1, planned);
-        let context = RuleContext::of(&result, index).expect("it was measured");
+        let context = RuleContext::new(&result, index).expect("it was measured");
         let line = |finding: model::finding::Finding| {
             assert!(super::rules().any(|rule| rule.name == finding.name), "{} is on no list", finding.name);
             format!("{} {}: {}", finding.severity, finding.name, finding.figure)

@@ -211,7 +211,7 @@ fn periodic_stalls(context: &RuleContext<'_>) -> Option<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{Built, IOS};
+    use crate::verdict::cases::{CaseResult, IOS};
     use model::confidence::FigureSteadiness;
     use model::figures::LatencyFigures;
     use model::storage_course::{DeviceFigures, DeviceStep};
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn levels_are_told_in_the_order_of_time() {
         assert_eq!(IOS, 100_000, "1000 per second");
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let bucket = levels(&[(0.42, 1.4), (0.58, 0.7)]);
         built.measured().steadiness = FigureSteadiness { iops: Some(bucket), ..FigureSteadiness::default() };
         let expected = "1400 I/Os per s for 42.0 s, then 700 I/Os per s: burst credit or cache exhausted";
@@ -245,7 +245,7 @@ mod tests {
     // Shows verdict: brief-change
     #[test]
     fn a_short_part_that_moves_the_mean_is_told_unless_the_process_was_paused() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let burst = BriefChange {
             start_ns: 12_000_000_000,
             end_ns: 12_500_000_000,
@@ -274,7 +274,7 @@ mod tests {
     // Shows verdict: stall
     #[test]
     fn a_stall_is_told_with_the_state_of_the_device() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let gap = |start_ds: u64, end_ds: u64| CompletionGap { start_ns: start_ds * DS, end_ns: end_ds * DS };
         built.measured().steadiness.completion_gaps = vec![gap(100, 112), gap(300, 325), gap(500, 511)];
         let longest = "WARN stall: no I/O completed for 2.5 s (at 30.0 s, and 2 more of 0.5 s or longer)";
@@ -306,7 +306,7 @@ mod tests {
     // Shows verdict: periodic-stalls
     #[test]
     fn stalls_are_told_with_their_period() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let stalls = PeriodicStalls { period_ns: 100_000_000, length_ns: 20_400_000, count: 87 };
         built.measured().steadiness.periodic_stalls = Some(stalls);
         let expected = "WARN periodic-stalls: I/Os stalled for about 20.4 ms every 100 ms (87 stalls seen)";

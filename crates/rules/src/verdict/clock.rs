@@ -46,10 +46,10 @@ fn paused(context: &RuleContext<'_>, note: &Note) -> Option<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::Built;
+    use crate::verdict::cases::CaseResult;
 
     fn found(note: Option<Note>) -> Vec<String> {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.span_result().notes = note.into_iter().collect();
         built.found(RULES)
     }

@@ -43,7 +43,7 @@ fn shrinking_data(context: &RuleContext<'_>) -> Vec<Observation> {
         let data = written(context, index)?;
         let environment = context.environment(index)?;
         let storage = reducing_file_system(environment, target.open.direct).or_else(|| reducing_device(environment))?;
-        Some(Reducing { data, operation: Operation::Write, storage })
+        Some(ReducibleData { data, operation: Operation::Write, storage })
     })
 }
 
@@ -55,12 +55,12 @@ fn repeating_data(context: &RuleContext<'_>) -> Vec<Observation> {
         if reducing_file_system(environment, false).or_else(|| reducing_device(environment)).is_some() {
             return None;
         }
-        Some(Reducing { data, operation, storage: unseen_storage(environment)? })
+        Some(ReducibleData { data, operation, storage: unseen_storage(environment)? })
     })
 }
 
 /// Reducible data, on storage that may reduce it; both in words.
-struct Reducing {
+struct ReducibleData {
     data: &'static str,
     /// The I/Os that transfer it: reads or writes.
     operation: Operation,
@@ -70,7 +70,7 @@ struct Reducing {
 /// The targets with such data, if its share of the bytes is worth a finding.
 fn observations(
     context: &RuleContext<'_>,
-    reducing: impl Fn(usize, &TargetPlan) -> Option<Reducing>,
+    reducing: impl Fn(usize, &TargetPlan) -> Option<ReducibleData>,
 ) -> Vec<Observation> {
     let mut moved: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for row in &context.measured.rows {
@@ -79,21 +79,21 @@ fn observations(
         *written = written.saturating_add(row.figures.write.bytes);
     }
     let observation = |(index, target): (usize, &TargetPlan)| {
-        let Reducing { data, operation, storage } = reducing(index, target)?;
+        let ReducibleData { data, operation, storage } = reducing(index, target)?;
         let (read, written) = moved.get(&index).copied().unwrap_or_default();
         let (verb, bytes) = if operation == Operation::Read { ("read from", read) } else { ("written to", written) };
         let share = bytes as f64 / context.measured.total.total.bytes.max(1) as f64;
         let path = target.path.display().to_string();
         let figure = format!("{data} was {verb} '{path}', which is on {storage}");
         let counts = context.reaches_kernel(index) && share > super::WORTH_A_WARNING;
-        counts.then(|| Observation::new(figure, share * 100.0).of(path))
+        counts.then(|| Observation::new(figure, share * 100.0).with_subject(path))
     };
     context.plan.into_iter().flat_map(|plan| plan.targets.iter().enumerate()).filter_map(observation).collect()
 }
 
 /// The data written to a target, if it is reducible.
 fn written(context: &RuleContext<'_>, index: usize) -> Option<&'static str> {
-    context.work.of(index).filter(|work| work.does(Operation::Write)).find_map(|work| words(work.content))
+    context.work.workers_on(index).filter(|work| work.does(Operation::Write)).find_map(|work| words(work.content))
 }
 
 /// The data that a target was created with, by this run or an earlier one, if it is reducible.
@@ -175,14 +175,14 @@ fn unseen_storage(environment: &TargetEnvironment) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{Built, PATH};
+    use crate::verdict::cases::{CaseResult, PATH};
     use model::block_device::{Connection, Identity};
     use model::plan::{Blocks, Creation};
     use std::path::Path;
 
     /// All bytes are written, to this file system with these options.
-    fn written(file_system: &str, options: &[&str]) -> Built {
-        let mut built = Built::sound();
+    fn written(file_system: &str, options: &[&str]) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.stands_on(file_system);
         built.work().write_percent = 100;
         let row = &mut built.measured().rows[0].figures;
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(written("ext4", &["compress"]).found(RULES), [""; 0]);
         assert_eq!(written("btrfs", &["rw"]).found(RULES), [""; 0]);
         assert_eq!(written("btrfs", &["compress=no"]).found(RULES), [""; 0]);
-        assert_eq!(Built::sound().found(RULES), [""; 0], "nothing is written");
+        assert_eq!(CaseResult::sound().found(RULES), [""; 0], "nothing is written");
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// The target's file system is on this disk.
-    fn on_disk(built: &mut Built, transport: Option<Transport>, model: &str) {
+    fn on_disk(built: &mut CaseResult, transport: Option<Transport>, model: &str) {
         let connection = Connection { transport, ..Connection::default() };
         let identity = Identity { model: Some(model.to_owned()), ..Identity::default() };
         let disk = BlockDevice {
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_a_read_file_was_created_with_counts_too() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         on_disk(&mut built, Some(Transport::Virtio), "");
         assert_eq!(built.found(RULES), [""; 0], "nothing is known of what it holds");
         let creation = |fill| {

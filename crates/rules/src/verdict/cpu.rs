@@ -73,7 +73,7 @@ fn cpu_limited(context: &RuleContext<'_>) -> Option<Observation> {
 }
 
 /// CPU use of the threads.
-pub(super) struct Computing {
+pub(super) struct ThreadCpuUse {
     /// Share of their time that they computed, or would have with a free CPU.
     pub(super) share: f64,
     /// Share of their CPU time that was spent in this program's own code.
@@ -81,7 +81,7 @@ pub(super) struct Computing {
 }
 
 /// `None` if unknown, or if CPU use is not work.
-pub(super) fn computing(context: &RuleContext<'_>) -> Option<Computing> {
+pub(super) fn computing(context: &RuleContext<'_>) -> Option<ThreadCpuUse> {
     let around = context.span_result.kernel_counters.as_ref()?;
     let spent = around.after.since(&around.before).process?;
     let (cpu_s, own_s) = (spent.cpu_time_ms? as f64 / 1e3, spent.user_time_ms.unwrap_or(0) as f64 / 1e3);
@@ -101,7 +101,7 @@ pub(super) fn computing(context: &RuleContext<'_>) -> Option<Computing> {
         Note::CpuAwaited { percent_hundredths, .. } => Some(f64::from(*percent_hundredths) / 10_000.0),
         _ => None,
     });
-    Some(Computing {
+    Some(ThreadCpuUse {
         share: (cpu_s / time_s + awaited.unwrap_or(0.0)).min(1.0),
         own_share: (own_s / cpu_s.max(f64::MIN_POSITIVE)).min(1.0),
     })
@@ -109,7 +109,7 @@ pub(super) fn computing(context: &RuleContext<'_>) -> Option<Computing> {
 
 /// Threads that computed all the time, only because of their I/O.
 fn cpu_bound(context: &RuleContext<'_>) -> Option<Observation> {
-    let Computing { share, own_share } = computing(context)?;
+    let ThreadCpuUse { share, own_share } = computing(context)?;
     let figure = format!(
         "the threads used or waited for a CPU for {} of the time; {} of the CPU time was this program's own code",
         percent(share),
@@ -120,7 +120,7 @@ fn cpu_bound(context: &RuleContext<'_>) -> Option<Observation> {
 
 /// A saturated CPU beside idle ones, which the average hides.
 fn busy_cpu(context: &RuleContext<'_>) -> Option<Observation> {
-    let Computing { share, .. } = computing(context)?;
+    let ThreadCpuUse { share, .. } = computing(context)?;
     let cpus = &context.measured.cpus;
     let busiest = cpus.iter().max_by(|one, other| one.usage_percent.total_cmp(&other.usage_percent))?;
     let others = cpus.len().checked_sub(1).filter(|others| *others > 0)? as f64;
@@ -160,7 +160,7 @@ fn steal(context: &RuleContext<'_>) -> Vec<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::Built;
+    use crate::verdict::cases::CaseResult;
     use model::kernel_counters::{CpuLimitCounters, ProcessCounters};
     use model::plan::RingPlan;
     use model::result::CpuUsage;
@@ -168,7 +168,7 @@ mod tests {
     // Shows verdict: steal
     #[test]
     fn steal_counts_above_two_percent() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         assert_eq!(built.found(RULES), [""; 0]);
         built.span_result().notes = vec![Note::CpuStolen { percent_hundredths: 200 }];
         assert_eq!(built.found(RULES), [""; 0]);
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_held_the_cpus_back_is_warned_of() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let mut limited = |throttled_us: u64| {
             let around = built.span_result().kernel_counters.get_or_insert_default();
             around.before.cpu_limit = Some(CpuLimitCounters { throttled_count: 10, throttled_us: 1_000_000 });
@@ -196,8 +196,8 @@ mod tests {
     }
 
     /// One thread with this CPU time in 100 s.
-    fn computed(cpu_time_ms: u64) -> Built {
-        let mut built = Built::sound();
+    fn computed(cpu_time_ms: u64) -> CaseResult {
+        let mut built = CaseResult::sound();
         let around = built.span_result().kernel_counters.get_or_insert_default();
         let process = |ms| {
             let user_time_ms = Some(ms / 4);

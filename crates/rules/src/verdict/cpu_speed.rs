@@ -76,7 +76,7 @@ fn thermal_throttling(context: &RuleContext<'_>) -> Option<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::Built;
+    use crate::verdict::cases::CaseResult;
     use model::kernel_counters::ProcessCounters;
 
     fn cpu(clock_khz: u64, core: u64, package: u64) -> CpuCounters {
@@ -89,8 +89,8 @@ mod tests {
     }
 
     /// One thread with this CPU time in 100 s, on a CPU with these counters.
-    fn ran(cpu_time_ms: u64, before: CpuCounters, after: CpuCounters) -> Built {
-        let mut built = Built::sound();
+    fn ran(cpu_time_ms: u64, before: CpuCounters, after: CpuCounters) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.plan().warm_up_ns = 5_000_000_000;
         let around = built.span_result().kernel_counters.get_or_insert_default();
         let process = |ms| Some(ProcessCounters { cpu_time_ms: Some(ms), ..ProcessCounters::default() });

@@ -80,7 +80,7 @@ fn reads_of_discarded(context: &RuleContext<'_>) -> Vec<Observation> {
             "{} of the changes to '{path}' are discards or write-zeroes, and the run also reads it",
             percent(share)
         );
-        Observation::new(figure, share * 100.0).of(path)
+        Observation::new(figure, share * 100.0).with_subject(path)
     };
     found.into_iter().map(observation).collect()
 }
@@ -98,7 +98,7 @@ fn unwritten_targets(context: &RuleContext<'_>, is_read: bool) -> Vec<Observatio
         };
         let path = target.path.display().to_string();
         let figure = format!("{} of the accessed part of '{path}' {words}", percent(share));
-        Some(Observation::new(figure, share * 100.0).of(path))
+        Some(Observation::new(figure, share * 100.0).with_subject(path))
     };
     targets.filter(|(index, _)| context.work.reads(*index) == is_read).filter_map(observation).collect()
 }
@@ -109,14 +109,14 @@ fn shared_extents(context: &RuleContext<'_>) -> Vec<Observation> {
     let observation = |(index, target): (usize, &TargetPlan)| {
         let TargetKind::Regular(facts) = &context.result.targets.facts.get(&target.path)?.kind else { return None };
         let share = facts.shared_bytes? as f64 / facts.size_bytes.max(1) as f64;
-        let is_written = context.work.of(index).any(|work| work.shares().changes_data());
+        let is_written = context.work.workers_on(index).any(|work| work.shares().changes_data());
         if !is_written || !was_there_before(context, index, target) || share <= super::WORTH_A_WARNING {
             return None;
         }
         let path = target.path.display().to_string();
         let figure = format!("{} of '{path}' is in extents shared with other files", percent(share));
         let severity = if facts.file_system.name == "btrfs" { Severity::Note } else { Severity::Warn };
-        Some(Observation::new(figure, share * 100.0).of(path).with_severity(severity))
+        Some(Observation::new(figure, share * 100.0).with_subject(path).with_severity(severity))
     };
     targets.filter_map(observation).collect()
 }
@@ -179,27 +179,27 @@ fn unwritten_in(part: &UnwrittenPart, used: &Range<u64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{Built, PATH};
+    use crate::verdict::cases::{CaseResult, PATH};
     use model::engine_kind::EngineKind;
     use model::facts::{BlockFacts, TargetFacts};
 
     const MIB: u64 = 1 << 20;
 
     /// The first GiB, with these MiB unwritten.
-    fn built(parts: &[(u64, u64)]) -> Built {
+    fn built(parts: &[(u64, u64)]) -> CaseResult {
         let part = |&(start, length): &(u64, u64)| UnwrittenPart {
             start_bytes: start * MIB,
             length_bytes: length * MIB,
             unwritten_bytes: length * MIB,
         };
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.facts().unwritten = Some(parts.iter().map(part).collect());
         built
     }
 
     #[test]
     fn a_written_file_is_silent_and_so_is_one_that_nobody_can_tell_about() {
-        assert_eq!(Built::sound().found(RULES), [""; 0]);
+        assert_eq!(CaseResult::sound().found(RULES), [""; 0]);
         assert_eq!(built(&[]).found(RULES), [""; 0]);
         assert_eq!(built(&[(500, 20)]).found(RULES), [""; 0], "less than 2 %");
     }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn writes_to_what_others_share_are_warned_of() {
         let shared = |bytes| {
-            let mut built = Built::sound();
+            let mut built = CaseResult::sound();
             built.facts().shared_bytes = Some(bytes);
             built.work().write_percent = 30;
             built
@@ -230,7 +230,7 @@ mod tests {
     // Shows verdict: reads-of-discarded
     #[test]
     fn loads_that_read_what_they_discard_are_warned_of() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.work().write_percent = 30;
         built.work().discard_percent = 10;
         let found = built.found(RULES);
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn many_parts_are_spread_evenly_over_the_last() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let part = UnwrittenPart { start_bytes: 0, length_bytes: 1024 * MIB, unwritten_bytes: 256 * MIB };
         built.facts().unwritten = Some(vec![part]);
         built.use_bytes(0, 512 * MIB);
@@ -297,8 +297,8 @@ mod tests {
     }
 
     /// A device with this number of zero blocks among 1000 sampled in its first GiB.
-    fn device(zero_blocks: u32) -> Built {
-        let mut built = Built::sound();
+    fn device(zero_blocks: u32) -> CaseResult {
+        let mut built = CaseResult::sound();
         let sample = ZeroSample { start_bytes: 0, length_bytes: 1024 * MIB, blocks: 1000, zero_blocks };
         let kind = TargetKind::Block(BlockFacts { zeros: vec![sample], ..BlockFacts::default() });
         built.result.targets.facts.insert(PATH.into(), TargetFacts::new(kind));

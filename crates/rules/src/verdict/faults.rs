@@ -81,11 +81,11 @@ pub(super) const RULES: &[VerdictRule] = &[
             context.noted(|note| match note {
                 Note::DeviceFaultsLogged { device, fault, count, .. } => {
                     let figure = format!("{device} had {}, {count} in the kernel log", fault.words());
-                    Some(Observation::new(figure, *count as f64).of(device))
+                    Some(Observation::new(figure, *count as f64).with_subject(device))
                 }
                 Note::DeviceErrorsCounted { device, counter, count } => {
                     let figure = format!("{device} recorded {} ({counter})", counted(*count, "error"));
-                    Some(Observation::new(figure, *count as f64).of(device))
+                    Some(Observation::new(figure, *count as f64).with_subject(device))
                 }
                 _ => None,
             })
@@ -110,18 +110,18 @@ fn short_transfers(context: &RuleContext<'_>, note: &Note) -> Option<Observation
     let path = path.display().to_string();
     let figure = format!("{count} of {ios} transfers on '{path}' were cut short");
     let counts = share > super::WORTH_A_WARNING;
-    counts.then(|| Observation::new(figure, share * 100.0).of(path))
+    counts.then(|| Observation::new(figure, share * 100.0).with_subject(path))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{self, Built};
+    use crate::verdict::cases::{self, CaseResult};
     use model::kernel_log::DeviceFault;
     use std::path::PathBuf;
 
     fn found(notes: &[Note]) -> Vec<String> {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.span_result().notes = notes.to_vec();
         built.found(RULES)
     }
@@ -137,7 +137,7 @@ mod tests {
     fn corrupt_units_are_found_with_their_classes() {
         use model::corruption::CorruptionClass;
         use model::verification::VerificationFigures;
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let sound = VerificationFigures { checked_units: 9, ..VerificationFigures::default() };
         built.span_result().verification = Some(sound.clone());
         assert_eq!(built.found(RULES), [""; 0]);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn an_error_that_ended_the_run_is_found() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.span_result().errors = vec!["reading failed".to_owned(), "again".to_owned()];
         assert_eq!(built.found(RULES), ["INVALID io-errors: 2 errors ended the timespan; the first: reading failed"]);
     }
@@ -182,7 +182,7 @@ mod tests {
             first: "sda: reset".to_owned(),
         };
         let counted = Note::DeviceErrorsCounted { device: "sdb".to_owned(), counter: "iotmo_cnt".to_owned(), count: 5 };
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.result.notes = vec![logged];
         built.span_result().notes = vec![counted];
         let found = built.found(RULES);

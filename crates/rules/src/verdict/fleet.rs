@@ -36,7 +36,7 @@ pub(super) const RULES: &[VerdictRule] = &[
             let lost = |host: &FleetHost| match &host.ending {
                 HostEnding::Lost { reason } => {
                     let figure = format!("{} was lost ({reason}): the results are those of the other hosts", host.name);
-                    Some(Observation::new(figure, 1.0).of(&host.name))
+                    Some(Observation::new(figure, 1.0).with_subject(&host.name))
                 }
                 HostEnding::Finished | HostEnding::Failed { .. } => None,
             };
@@ -112,7 +112,7 @@ fn shared_machines(context: &RuleContext<'_>) -> Vec<Observation> {
     }
     let observation = |names: &Vec<&str>| {
         let figure = format!("{} are one machine: they share its CPUs, memory and network", few_names(names));
-        Observation::new(figure, names.len() as f64).of(names[0])
+        Observation::new(figure, names.len() as f64).with_subject(names[0])
     };
     machines.values().filter(|names| names.len() > 1).map(observation).collect()
 }
@@ -137,7 +137,7 @@ fn host_verdicts(context: &RuleContext<'_>) -> Vec<Observation> {
             1 => format!("{first}: {name}: {}", finding.figure),
             count => format!("{count} hosts ({}): {name}; {first}: {}", few_names(&hosts), finding.figure),
         };
-        Some(Observation::new(figure, hosts.len() as f64).of(first).with_severity(severity))
+        Some(Observation::new(figure, hosts.len() as f64).with_subject(first).with_severity(severity))
     };
     found.into_iter().filter(|((name, _), _)| !is_found_in_all(context, name)).filter_map(observation).collect()
 }
@@ -215,7 +215,7 @@ fn unknown_clocks(context: &RuleContext<'_>) -> Vec<Observation> {
             latency(unsure_ns),
             latency(width_ns as f64)
         );
-        (unsure_ns > width_ns as f64 / 2.0).then(|| Observation::new(figure, unsure_ns / 1e9).of(&host.host))
+        (unsure_ns > width_ns as f64 / 2.0).then(|| Observation::new(figure, unsure_ns / 1e9).with_subject(&host.host))
     };
     measured.iter().filter_map(unknown).collect()
 }
@@ -224,7 +224,7 @@ fn stragglers(context: &RuleContext<'_>) -> Vec<Observation> {
     let Some(Hosts { time_span, .. }) = hosts(context) else { return Vec::new() };
     let iops = |host: &HostTimeSpan| Some(host.headline.as_ref()?.iops);
     let p99 = |host: &HostTimeSpan| Some(host.headline.as_ref()?.p99_ns? as f64);
-    let (rates, percentiles) = (Spread::of(&time_span.hosts, iops), Spread::of(&time_span.hosts, p99));
+    let (rates, percentiles) = (Spread::from_hosts(&time_span.hosts, iops), Spread::from_hosts(&time_span.hosts, p99));
     let straggler = |host: &HostTimeSpan| {
         let name = &host.host;
         let rate = rates.as_ref().zip(iops(host)).and_then(|(spread, iops)| {
@@ -236,7 +236,7 @@ fn stragglers(context: &RuleContext<'_>) -> Vec<Observation> {
                 spread.count,
                 spread.median
             );
-            Some(Observation::new(figure, apart * 100.0).of(name))
+            Some(Observation::new(figure, apart * 100.0).with_subject(name))
         });
         let latency = || {
             let (spread, p99_ns) = percentiles.as_ref().zip(p99(host))?;
@@ -248,7 +248,7 @@ fn stragglers(context: &RuleContext<'_>) -> Vec<Observation> {
                 spread.count,
                 latency(spread.median)
             );
-            Some(Observation::new(figure, apart * 100.0).of(name))
+            Some(Observation::new(figure, apart * 100.0).with_subject(name))
         };
         rate.or_else(latency)
     };
@@ -265,7 +265,7 @@ struct Spread {
 
 impl Spread {
     /// `None` if it is known for too few hosts.
-    fn of(hosts: &[HostTimeSpan], figure: impl Fn(&HostTimeSpan) -> Option<f64>) -> Option<Self> {
+    fn from_hosts(hosts: &[HostTimeSpan], figure: impl Fn(&HostTimeSpan) -> Option<f64>) -> Option<Self> {
         let values: Vec<f64> = hosts.iter().filter_map(figure).collect();
         if values.len() < HOSTS_MIN {
             return None;
@@ -292,7 +292,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::Built;
+    use crate::verdict::cases::CaseResult;
     use model::finding::Source;
     use model::fleet::ClockOffset;
     use model::headline::Headline;
@@ -301,8 +301,8 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     /// Hosts that measured 100 s, with their IOPS and their 99th percentile in microseconds.
-    fn fleet(hosts: &[(f64, u64)]) -> Built {
-        let mut built = Built::sound();
+    fn fleet(hosts: &[(f64, u64)]) -> CaseResult {
+        let mut built = CaseResult::sound();
         let name = |index: usize| format!("h{}", index + 1);
         let host = |index: usize| FleetHost {
             name: name(index),
@@ -311,7 +311,7 @@ mod tests {
             clock: ClockOffset { uncertainty_ns: 50_000, round_trip_ns: 100_000, ..ClockOffset::default() },
             ..FleetHost::default()
         };
-        let told = |(index, (iops, p99_us)): (usize, &(f64, u64))| HostTimeSpan {
+        let host_span = |(index, (iops, p99_us)): (usize, &(f64, u64))| HostTimeSpan {
             host: name(index),
             elapsed_ns: 100 * S,
             begins_ns: Some(0),
@@ -324,23 +324,23 @@ mod tests {
             hosts: (0..hosts.len()).map(host).collect(),
             time_spans: vec![FleetTimeSpan {
                 window: Some(window),
-                hosts: hosts.iter().enumerate().map(told).collect(),
+                hosts: hosts.iter().enumerate().map(host_span).collect(),
             }],
             ..Fleet::default()
         });
         built
     }
 
-    fn alike() -> Built {
+    fn alike() -> CaseResult {
         fleet(&[(1000.0, 900), (1010.0, 950), (990.0, 910)])
     }
 
-    fn of(built: &mut Built) -> &mut Fleet {
+    fn fleet_mut(built: &mut CaseResult) -> &mut Fleet {
         built.result.fleet.as_mut().expect("several hosts")
     }
 
-    fn host(built: &mut Built, index: usize) -> &mut HostTimeSpan {
-        &mut of(built).time_spans[0].hosts[index]
+    fn host(built: &mut CaseResult, index: usize) -> &mut HostTimeSpan {
+        &mut fleet_mut(built).time_spans[0].hosts[index]
     }
 
     fn finding(name: &str, severity: Severity, figure: &str) -> Finding {
@@ -359,14 +359,14 @@ mod tests {
     #[test]
     fn hosts_that_are_alike_and_one_machine_have_no_findings() {
         assert_eq!(alike().found(RULES), [""; 0]);
-        assert_eq!(Built::sound().found(RULES), [""; 0]);
+        assert_eq!(CaseResult::sound().found(RULES), [""; 0]);
     }
 
     // Shows verdict: lost-host
     #[test]
     fn a_lost_host_makes_the_result_invalid() {
         let mut built = alike();
-        of(&mut built).hosts.push(FleetHost {
+        fleet_mut(&mut built).hosts.push(FleetHost {
             name: "h4".to_owned(),
             ending: HostEnding::Lost { reason: "no heartbeat for 10 s".to_owned() },
             ..FleetHost::default()
@@ -375,7 +375,7 @@ mod tests {
             "INVALID lost-host: h4 was lost (no heartbeat for 10 s): the results are those of the other hosts";
         assert_eq!(built.found(RULES), [expected]);
         let mut failed = alike();
-        of(&mut failed).hosts[0].ending = HostEnding::Failed { reasons: vec!["no space".to_owned()] };
+        fleet_mut(&mut failed).hosts[0].ending = HostEnding::Failed { reasons: vec!["no space".to_owned()] };
         assert_eq!(failed.found(RULES), [""; 0]);
     }
 
@@ -383,13 +383,13 @@ mod tests {
     #[test]
     fn agents_with_one_boot_id_are_one_machine() {
         let mut built = alike();
-        let mut boot = |index: usize, id: &str| of(&mut built).hosts[index].boot_id = id.to_owned();
+        let mut boot = |index: usize, id: &str| fleet_mut(&mut built).hosts[index].boot_id = id.to_owned();
         boot(0, "a");
         boot(1, "b");
         boot(2, "a");
         let expected = "NOTE shared-machine: h1, h3 are one machine: they share its CPUs, memory and network";
         assert_eq!(built.found(RULES), [expected]);
-        of(&mut built).hosts[2].ending = HostEnding::Failed { reasons: vec!["no space".to_owned()] };
+        fleet_mut(&mut built).hosts[2].ending = HostEnding::Failed { reasons: vec!["no space".to_owned()] };
         assert_eq!(built.found(RULES), [""; 0], "one of them did nothing");
     }
 
@@ -415,9 +415,9 @@ mod tests {
     #[test]
     fn hosts_that_start_apart_are_found_if_it_matters_for_the_measured_time() {
         let mut built = alike();
-        of(&mut built).hosts[1].start_late_ns = Some(1_900_000_000);
+        fleet_mut(&mut built).hosts[1].start_late_ns = Some(1_900_000_000);
         assert_eq!(built.found(RULES), [""; 0]);
-        of(&mut built).hosts[1].start_late_ns = Some(3_000_000_000);
+        fleet_mut(&mut built).hosts[1].start_late_ns = Some(3_000_000_000);
         assert_eq!(built.found(RULES), [""; 0], "the warm-up is longer");
         built.result.profile.time_spans[0].warm_up_s = 0;
         let first_io = "WARN start-skew: the first I/O of h2 came 3.000 s after that of h1, 3.0 % of the 100.0 s in which all \
@@ -430,7 +430,7 @@ mod tests {
                 || found[0].contains("the start of the measurement of h2 came 5.000 s after that of h3"),
             "{found:?}"
         );
-        of(&mut built).time_spans[0].window = None;
+        fleet_mut(&mut built).time_spans[0].window = None;
         let none =
             "INVALID start-skew: there is no time in which all hosts measured: rates are those of no common time";
         assert_eq!(built.found(RULES), [none]);
@@ -467,15 +467,15 @@ mod tests {
     #[test]
     fn clocks_must_be_known_well_enough_for_the_intervals() {
         let mut built = alike();
-        of(&mut built).hosts[1].clock.uncertainty_ns = 60_000_000;
+        fleet_mut(&mut built).hosts[1].clock.uncertainty_ns = 60_000_000;
         let expected = "WARN clock-unknown: the clock of h2 is known to 60 ms, too little for intervals of 100 ms";
         assert_eq!(built.found(RULES), [expected]);
         built.result.profile.time_spans[0].calculate_iops_std_dev = true;
         assert_eq!(built.found(RULES), [""; 0], "intervals of a second");
         // 9000 ppm of 50 s are 450 ms.
-        of(&mut built).hosts[1].clock.drift_ppb = Some(9_000_000);
+        fleet_mut(&mut built).hosts[1].clock.drift_ppb = Some(9_000_000);
         assert_eq!(built.found(RULES).len(), 1);
-        of(&mut built).time_spans[0].window.as_mut().expect("a window").uncertainty_ns = None;
+        fleet_mut(&mut built).time_spans[0].window.as_mut().expect("a window").uncertainty_ns = None;
         let unknown = "NOTE clock-unknown: it is not known when the hosts' measurements began: they are taken to have begun \
                        together";
         assert_eq!(built.found(RULES), [unknown]);

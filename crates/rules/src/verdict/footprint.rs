@@ -104,7 +104,7 @@ pub(super) fn size(bytes: u64) -> String {
 /// True if I/O on the target is real, and its devices are visible.
 pub(super) fn is_on_devices(context: &RuleContext<'_>, target: usize) -> bool {
     let is_mapped = |work: &WorkerTarget| work.mapped.is_some();
-    context.reaches_kernel(target) && !context.work.of(target).any(is_mapped) && !disks(context, target).is_empty()
+    context.reaches_kernel(target) && !context.work.workers_on(target).any(is_mapped) && !disks(context, target).is_empty()
 }
 
 fn is_on_array(context: &RuleContext<'_>, target: usize) -> bool {
@@ -126,7 +126,7 @@ fn disks<'a>(context: &RuleContext<'a>, target: usize) -> Vec<&'a BlockDevice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{Built, PATH};
+    use crate::verdict::cases::{CaseResult, PATH};
     use model::environment::{Backing, Environment};
 
     /// Streams often use the same file.
@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(covered(Vec::new()), 0);
     }
 
-    fn with_memory(bytes: u64) -> Built {
-        let mut built = Built::sound();
+    fn with_memory(bytes: u64) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.result.environment = Some(Environment { memory_bytes: Some(bytes), ..Environment::default() });
         built
     }
@@ -177,7 +177,7 @@ mod tests {
     // Shows verdict: small-for-array
     #[test]
     fn a_small_part_of_an_array_is_noted() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let disk = |name: &str| BlockDevice { name: name.to_owned(), kind: DeviceKind::Disk, ..BlockDevice::default() };
         let array = |disks: &[&str]| BlockDevice {
             name: "md0".to_owned(),

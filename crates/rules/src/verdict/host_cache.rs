@@ -57,13 +57,13 @@ fn host_cache(path: &Path, probe: &CacheProbe) -> Observation {
              ({medians}); {} of the other blocks were as fast as the reread ones",
             percent(known)
         );
-        return Observation::new(figure, times).of(path);
+        return Observation::new(figure, times).with_subject(path);
     }
     let figure =
         format!("rereading {blocks} blocks of '{path}' {between} was no faster than reading other blocks ({medians})");
     let advice = "this does not prove that there is no cache: a target that is entirely in a cache looks the same. Use \
                   a target larger than the memory of the host";
-    Observation::new(figure, times).of(path).with_severity(Severity::Note).with_advice(advice)
+    Observation::new(figure, times).with_subject(path).with_severity(Severity::Note).with_advice(advice)
 }
 
 /// True if this number of pairs in one direction has a probability below 0.1 % by chance.
@@ -91,11 +91,11 @@ fn small_for_host(context: &RuleContext<'_>) -> Option<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{Built, PATH};
+    use crate::verdict::cases::{CaseResult, PATH};
     use model::environment::{Environment, Hypervisor};
 
     fn probed(times: u64, faster_blocks: u32) -> Vec<String> {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let probe = CacheProbe {
             blocks: 256,
             between_bytes: 512 << 20,
@@ -122,12 +122,12 @@ mod tests {
         assert_eq!(probed(101, 130), [format!("{same} (medians 30 µs and 30.3 µs)")]);
         assert!(probed(130, 250)[0].starts_with(same), "less than a third faster");
         assert!(probed(410, 140)[0].starts_with(same), "half of them may be by chance");
-        assert_eq!(Built::sound().found(RULES), [""; 0]);
+        assert_eq!(CaseResult::sound().found(RULES), [""; 0]);
     }
 
     /// Direct reads of 1 GiB in a machine with this memory in GiB.
-    fn inside(hypervisor: Hypervisor, memory_gib: u64) -> Built {
-        let mut built = Built::sound();
+    fn inside(hypervisor: Hypervisor, memory_gib: u64) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.plan().targets[0].open.direct = true;
         built.result.environment = Some(Environment {
             memory_bytes: Some(memory_gib << 30),

@@ -118,12 +118,12 @@ fn limited(context: &RuleContext<'_>) -> Option<Observation> {
 /// The limits of all threads together, and the share that the run reached; `None` unless all targets have one.
 fn share_of_limit(context: &RuleContext<'_>) -> Option<(String, f64)> {
     let span = context.span;
-    let of = |target: &Target| match target.throughput {
+    let limit_per_thread = |target: &Target| match target.throughput {
         Throughput::Unlimited => None,
         Throughput::BytesPerMs(bytes) => Some(f64::from(bytes) * 1e3),
         Throughput::Iops(iops) => Some(f64::from(iops) * target.block_size.get() as f64),
     };
-    let limit = |target: &Target| Some(of(target)? * f64::from(span.threads_on(target)));
+    let limit = |target: &Target| Some(limit_per_thread(target)? * f64::from(span.threads_on(target)));
     let asked = targets(context).iter().map(limit).sum::<Option<f64>>().filter(|asked| *asked > 0.0)?;
     // DiskSpd rounds bytes per second, not bytes.
     let reached = context.measured.total.total.bytes as f64 / context.elapsed_s();
@@ -188,8 +188,8 @@ fn outstanding(context: &RuleContext<'_>, all: &[Target]) -> Option<String> {
     let depth = if span.is_pool_with_requests() {
         u64::from(span.thread_count).saturating_mul(span.request_count.into())
     } else {
-        let of = |target: &Target| u64::from(span.threads_on(target)).saturating_mul(target.outstanding.into());
-        all.iter().map(of).fold(0, u64::saturating_add)
+        let ios_of_target = |target: &Target| u64::from(span.threads_on(target)).saturating_mul(target.outstanding.into());
+        all.iter().map(ios_of_target).fold(0, u64::saturating_add)
     };
     let mean_ns = figures.latency?.mean_ns;
     let explained = figures.iops * mean_ns / 1e9;
@@ -262,15 +262,15 @@ fn typed(context: &RuleContext<'_>, all: &[Target]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::Built;
+    use crate::verdict::cases::CaseResult;
     use crate::verdict::judge;
     use model::figures::{Directions, Figures, LatencyDistribution, LatencyFigures, Percentile};
     use model::result::CpuUsage;
     use model::units::Bytes;
 
     /// A result as read from a file of DiskSpd: cached, with a limit, and with one slow I/O of 872 ms.
-    fn imported() -> Built {
-        let mut built = Built::sound();
+    fn imported() -> CaseResult {
+        let mut built = CaseResult::sound();
         (built.result.plan, built.result.tool.implementation) = (None, None);
         let target = &mut built.result.profile.time_spans[0].targets[0];
         (target.throughput, target.block_size) = (Throughput::BytesPerMs(2000), Bytes(8192));
@@ -287,7 +287,7 @@ mod tests {
         built
     }
 
-    fn of_imported(built: &mut Built) -> Vec<String> {
+    fn of_imported(built: &mut CaseResult) -> Vec<String> {
         judge(&mut built.result);
         let verdict = built.result.time_spans[0].verdict.clone().expect("there are figures");
         let imported = verdict.findings.iter().filter(|finding| finding.name.starts_with("imported-"));
@@ -319,7 +319,7 @@ mod tests {
         built.measured().total_latency = None;
         built.measured().cpus.pop();
         assert_eq!(of_imported(&mut built), [""; 0]);
-        assert_eq!(of_imported(&mut Built::sound()), [""; 0], "results of this program have rules that know more");
+        assert_eq!(of_imported(&mut CaseResult::sound()), [""; 0], "results of this program have rules that know more");
     }
 
     /// A page of 19 IOPS at 343 µs and QD 4, with a target of 100 bytes, did not mention it.
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn figures_that_contradict_each_other_are_told() {
         let mut built = imported();
-        let found = |built: &mut Built| -> Vec<String> {
+        let found = |built: &mut CaseResult| -> Vec<String> {
             let mut all = of_imported(built).into_iter();
             let figure = all.find_map(|line| line.strip_prefix("WARN imported-contradiction: ").map(str::to_owned));
             figure.map(|figure| figure.split("; ").map(str::to_owned).collect()).unwrap_or_default()
@@ -357,6 +357,6 @@ mod tests {
             found(&mut built),
             ["12,582,912 bytes in 192 I/Os are 65,536 bytes each, not the 8,192 of the block size"]
         );
-        assert_eq!(of_imported(&mut Built::sound()), [""; 0]);
+        assert_eq!(of_imported(&mut CaseResult::sound()), [""; 0]);
     }
 }

@@ -47,11 +47,11 @@ pub(super) fn io_workers(context: &RuleContext<'_>) -> Vec<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::Built;
+    use crate::verdict::cases::CaseResult;
 
     #[test]
     fn kernel_threads_that_do_the_ios_are_warned_of_if_they_cost_much() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         assert_eq!(built.found(RULES), [""; 0]);
         let mut found = |cpu_time_ms| {
             built.span_result().notes = vec![Note::IoWorkerThreads { threads: 2, cpu_time_ms }];

@@ -1,6 +1,6 @@
 //! Configured limits, instead of the target, that decided the rate.
 
-use super::stack::OnDevice;
+use super::stack::DeviceIo;
 use super::{RuleContext, VerdictRule};
 use crate::rule::{Observation, percent};
 use model::environment::{IoRates, Limit};
@@ -91,7 +91,7 @@ pub(super) fn decided(context: &RuleContext<'_>) -> bool {
 }
 
 /// A rate at the limit of a cgroup on the device.
-fn io_limited(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
+fn io_limited(context: &RuleContext<'_>, on: &DeviceIo<'_>) -> Option<Observation> {
     let set = context.result.environment.as_ref()?.cgroup_limits.iter();
     let on_it = set.filter_map(|set| match &set.limit {
         Limit::Io { device, rates } if is_same(on, device.number, device.name.as_deref()) => Some((set, *rates)),
@@ -107,17 +107,17 @@ fn io_limited(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observatio
             set.file,
             set.cgroup.display()
         );
-        (share > AT_LIMIT).then(|| (share, Observation::new(figure, share * 100.0).of(&on.device.name)))
+        (share > AT_LIMIT).then(|| (share, Observation::new(figure, share * 100.0).with_subject(&on.device.name)))
     });
     observations.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, observation)| observation)
 }
 
-fn is_same(on: &OnDevice<'_>, number: model::block_device::DeviceNumber, name: Option<&str>) -> bool {
+fn is_same(on: &DeviceIo<'_>, number: model::block_device::DeviceNumber, name: Option<&str>) -> bool {
     on.device.number == Some(number) || name == Some(on.device.name.as_str())
 }
 
 /// The rate closest to its limit: its share of it, and its name.
-fn nearest(context: &RuleContext<'_>, on: &OnDevice<'_>, limits: IoRates) -> Option<(f64, &'static str)> {
+fn nearest(context: &RuleContext<'_>, on: &DeviceIo<'_>, limits: IoRates) -> Option<(f64, &'static str)> {
     let rate = |count: u64| count as f64 / context.elapsed_s();
     let (reads, writes) = (on.reads(), on.writes());
     let rates = [
@@ -140,13 +140,13 @@ fn starts(count: u64, of: u64, what: &str) -> Option<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{BYTES, Built, IOS};
+    use crate::verdict::cases::{BYTES, CaseResult, IOS};
     use model::environment::{CgroupDevice, CgroupLimit, Environment};
     use model::profile::Throughput;
     use model::result::Row;
 
-    fn limited(device: &str, rates: IoRates) -> Built {
-        let mut built = Built::sound();
+    fn limited(device: &str, rates: IoRates) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.plan().targets[0].open.direct = true;
         built.counted("sda").read.bytes = BYTES;
         let device = CgroupDevice { name: Some(device.to_owned()), ..CgroupDevice::default() };
@@ -173,8 +173,8 @@ mod tests {
     // Shows verdict: rate-limited
     #[test]
     fn a_load_that_reaches_its_own_limit_says_so() {
-        let mut built = Built::sound();
-        let limit = |built: &mut Built, iops| {
+        let mut built = CaseResult::sound();
+        let limit = |built: &mut CaseResult, iops| {
             built.result.profile.time_spans[0].targets[0].throughput = Throughput::Iops(iops);
         };
         limit(&mut built, 1000);
@@ -189,14 +189,14 @@ mod tests {
         built.measured().rows.push(other);
         assert_eq!(built.found(RULES), ["NOTE rate-limited: 1 of 2 targets reached their own limit (-g)"]);
         (built.result.plan, built.result.tool.implementation) = (None, None);
-        let imported = RuleContext::of(&built.result, 0).expect("it measured");
+        let imported = RuleContext::new(&built.result, 0).expect("it measured");
         assert_eq!(rate_limited(&imported), None, "imported-rate says it");
     }
 
     #[test]
     fn late_and_missing_starts_count_above_two_percent() {
         let found = |note: Note| {
-            let mut built = Built::sound();
+            let mut built = CaseResult::sound();
             built.span_result().notes = vec![note];
             built.found(RULES)
         };

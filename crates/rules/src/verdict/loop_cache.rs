@@ -22,6 +22,6 @@ pub(super) fn is_cached_by_loop(context: &RuleContext<'_>, account: &Account) ->
 /// True if writes of the row bypass the page cache, and nothing makes them durable.
 pub(super) fn may_stay_in_cache(context: &RuleContext<'_>, row: &Row) -> bool {
     let open = context.target(row.target).map(|target| target.open).unwrap_or_default();
-    let is_mapped = context.work.of(row.target).any(|work| work.mapped.is_some());
+    let is_mapped = context.work.workers_on(row.target).any(|work| work.mapped.is_some());
     open.direct && !open.write_through && !is_mapped && context.reaches_kernel(row.target)
 }

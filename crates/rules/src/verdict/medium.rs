@@ -8,7 +8,7 @@ use model::block_device::WriteCache;
 use model::finding::Severity;
 use model::operation::Operation;
 use model::profile::Target;
-use model::tier::{Misplaced, TargetMedia, Tier};
+use model::tier::{TierMismatch, TargetMedia, Tier};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -77,17 +77,17 @@ fn tiers(context: &RuleContext<'_>, unknown: bool) -> Vec<Observation> {
         let media = TargetMedia::new(context.environment(index), context.placement(&target.path));
         let path = target.path.display();
         let observation = match media.misplaced(tier)? {
-            Misplaced::Unknown if unknown => {
+            TierMismatch::Unknown if unknown => {
                 let figure = format!("unknown if '{path}' is on {}: {}", tier.word(), media.words());
                 Observation::without_value(figure)
             }
-            Misplaced::Other(percent) if !unknown => {
+            TierMismatch::Other(percent) if !unknown => {
                 let figure = format!("'{path}' is not wholly on {}: {}", tier.word(), media.words());
                 Observation::new(figure, percent.unwrap_or(100.0))
             }
             _ => return None,
         };
-        Some(observation.of(path.to_string()))
+        Some(observation.with_subject(path.to_string()))
     };
     expected.filter_map(observation).collect()
 }
@@ -109,7 +109,7 @@ fn tmpfs_targets(context: &RuleContext<'_>) -> Vec<Observation> {
         let path = path.display();
         let figure = format!("{} of the bytes were transferred on '{path}', which is on {file_system}", percent(share));
         let severity = if is_direct && share > INVALID_SHARE { Severity::Invalid } else { Severity::Warn };
-        Some(Observation::new(figure, share * 100.0).of(path.to_string()).with_severity(severity))
+        Some(Observation::new(figure, share * 100.0).with_subject(path.to_string()).with_severity(severity))
     };
     bytes.into_iter().filter_map(observation).collect()
 }
@@ -131,7 +131,7 @@ fn volatile_caches(context: &RuleContext<'_>) -> Vec<Observation> {
             "{} of the bytes were written to {disk} without a flush, and its write cache is volatile",
             percent(share)
         );
-        Some(Observation::new(figure, share * 100.0).of(disk))
+        Some(Observation::new(figure, share * 100.0).with_subject(disk))
     };
     bytes.into_iter().filter_map(observation).collect()
 }
@@ -165,7 +165,7 @@ fn loop_cached_writes(context: &RuleContext<'_>) -> Vec<Observation> {
             found.severity() == Severity::Invalid && below.any(|below| below.name == device)
         });
         let severity = if fell_short { Severity::Invalid } else { Severity::Warn };
-        Some(Observation::new(figure, share * 100.0).of(device).with_severity(severity))
+        Some(Observation::new(figure, share * 100.0).with_subject(device).with_severity(severity))
     };
     written.into_iter().filter_map(observation).collect()
 }
@@ -185,7 +185,7 @@ fn share(context: &RuleContext<'_>, bytes: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{BYTES, Built, PATH};
+    use crate::verdict::cases::{BYTES, CaseResult, PATH};
     use model::block_device::{BlockDevice, DeviceKind, MediaType};
     use model::engine_kind::EngineKind;
     use model::environment::Backing;
@@ -195,9 +195,9 @@ mod tests {
     // Shows verdict: unknown-tier
     #[test]
     fn a_target_on_other_media_than_expected_is_warned_of() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let share = |media, bytes| DeviceShare { media, bytes, is_disk: true, ..DeviceShare::default() };
-        let on = |built: &mut Built, shares: Vec<DeviceShare>| {
+        let on = |built: &mut CaseResult, shares: Vec<DeviceShare>| {
             let placed_bytes = shares.iter().map(|share| share.bytes).sum();
             let placement = Placement { placed_bytes, shares, ..Placement::default() };
             built.result.targets.placements.insert(PATH.into(), placement);
@@ -220,7 +220,7 @@ mod tests {
     // Shows verdict: tmpfs-target
     #[test]
     fn a_target_in_memory_is_warned_of() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.stands_on("tmpfs");
         assert_eq!(
             built.found(RULES),
@@ -228,12 +228,12 @@ mod tests {
         );
         built.span_result().engines = vec![EngineKind::Null];
         assert_eq!(built.found(RULES), [""; 0]);
-        assert_eq!(Built::sound().found(RULES), [""; 0]);
+        assert_eq!(CaseResult::sound().found(RULES), [""; 0]);
     }
 
     /// Direct writes to a disk with this cache.
-    fn written(write_cache: Option<WriteCache>) -> Built {
-        let mut built = Built::sound();
+    fn written(write_cache: Option<WriteCache>) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.plan().targets[0].open.direct = true;
         let row = &mut built.measured().rows[0].figures;
         (row.write, row.read) = (row.read, row.write);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     /// Direct writes to a loop device over a file on the disk.
-    fn on_loop(direct: Option<bool>) -> Built {
+    fn on_loop(direct: Option<bool>) -> CaseResult {
         let mut built = written(None);
         let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         let Backing::Devices(devices) = &mut environment.backing else { panic!("a partition") };

@@ -46,7 +46,7 @@ use model::profile::TimeSpan;
 use model::result::{Measured, Row, RunResult, TimeSpanResult};
 use model::verdict::Verdict;
 use requests::MissingDepth;
-use stack::OnDevice;
+use stack::DeviceIo;
 use stats::ledger::LedgerSources;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -118,13 +118,13 @@ pub struct RuleContext<'a> {
     /// By target.
     environments: OnceCell<Vec<Option<&'a TargetEnvironment>>>,
     unwritten: OnceCell<BTreeSet<&'a Path>>,
-    devices: OnceCell<Vec<OnDevice<'a>>>,
+    devices: OnceCell<Vec<DeviceIo<'a>>>,
     missing_depth: OnceCell<Option<(MissingDepth, Observation)>>,
     ledger: OnceCell<Option<Ledger>>,
 }
 
 impl<'a> RuleContext<'a> {
-    fn of(result: &'a RunResult, index: usize) -> Option<Self> {
+    fn new(result: &'a RunResult, index: usize) -> Option<Self> {
         let span_result = result.time_spans.get(index)?;
         let plan = result.plan.as_ref().and_then(|plan| plan.time_spans.get(index));
         let earlier = result.time_spans.iter().take(index).filter_map(|span_result| span_result.measured.as_ref());
@@ -172,7 +172,7 @@ impl<'a> RuleContext<'a> {
     }
 
     /// The devices at which requests of the run wait, if they are certain: see [`stack::by_device`].
-    fn devices(&self) -> &[OnDevice<'a>] {
+    fn devices(&self) -> &[DeviceIo<'a>] {
         self.devices.get_or_init(|| stack::by_device(self))
     }
 
@@ -184,7 +184,7 @@ impl<'a> RuleContext<'a> {
     /// Requested bytes and bytes that reached storage.
     fn ledger(&self) -> Option<&Ledger> {
         // Results of earlier versions have none.
-        let made = || {
+        let build = || {
             let sources = LedgerSources {
                 span_result: self.span_result,
                 plan: self.plan?,
@@ -194,7 +194,7 @@ impl<'a> RuleContext<'a> {
             };
             stats::ledger::ledger(&sources)
         };
-        let ledger = || self.span_result.ledger.clone().or_else(made);
+        let ledger = || self.span_result.ledger.clone().or_else(build);
         self.ledger.get_or_init(ledger).as_ref()
     }
 
@@ -235,7 +235,7 @@ impl<'a> RuleContext<'a> {
     /// True if all I/O of the row bypasses the page cache, on existing data.
     fn meant_the_device(&self, row: &Row) -> bool {
         let is_direct = self.target(row.target).is_some_and(|target| target.open.direct);
-        let is_mapped = self.work.of(row.target).any(|work| work.mapped.is_some());
+        let is_mapped = self.work.workers_on(row.target).any(|work| work.mapped.is_some());
         is_direct && !is_mapped && self.reaches_kernel(row.target) && !self.unwritten().contains(row.path.as_path())
     }
 
@@ -259,7 +259,7 @@ pub fn judge(result: &mut RunResult) {
 
 /// The verdict on one timespan; `None` if there are no figures.
 fn verdict(result: &RunResult, index: usize) -> Option<Verdict> {
-    let context = RuleContext::of(result, index)?;
+    let context = RuleContext::new(result, index)?;
     let mut findings = causes::without_explained(rule::evaluate(rules(), &context));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     Some(Verdict { findings })
@@ -267,20 +267,20 @@ fn verdict(result: &RunResult, index: usize) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::cases::Built;
+    use super::cases::CaseResult;
     use super::*;
     use model::finding::Severity;
 
     #[test]
     fn a_sound_result_has_an_empty_verdict() {
-        let mut result = Built::sound().result;
+        let mut result = CaseResult::sound().result;
         judge(&mut result);
         assert_eq!(result.time_spans[0].verdict, Some(Verdict::default()));
     }
 
     #[test]
     fn the_gravest_come_first() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.measured().elapsed_ns = 1_000_000_000;
         built.span_result().notes =
             vec![Note::CpuStolen { percent_hundredths: 900 }, Note::ClocksDisagree { deviation_ns: 1 << 30 }];
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn without_figures_there_is_nothing_to_judge() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.span_result().measured = None;
         judge(&mut built.result);
         assert_eq!(built.result.time_spans[0].verdict, None);

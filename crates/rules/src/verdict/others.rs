@@ -1,6 +1,6 @@
 //! Use of the run's CPUs and devices by others.
 
-use super::stack::OnDevice;
+use super::stack::DeviceIo;
 use super::{RuleContext, VerdictRule, io_workers};
 use crate::rule::{Observation, percent};
 use model::cpu_shares::CpuShares;
@@ -65,7 +65,7 @@ fn waited(note: &Note) -> Option<(f64, Option<u64>)> {
 /// Time in which runnable threads did not run.
 fn cpu_contention(context: &RuleContext<'_>, note: &Note) -> Option<Observation> {
     let (share, turn_ns) = waited(note)?;
-    let of_latency = WaitOfLatency::of(context, share, turn_ns);
+    let of_latency = WaitOfLatency::estimate(context, share, turn_ns);
     let is_felt = of_latency.as_ref().is_none_or(|found| found.wait_ns > super::WORTH_A_WARNING * found.mean_ns);
     let shares = stats::cpu_shares(context.span_result);
     let advice = advice(context, shares.as_ref());
@@ -88,7 +88,7 @@ impl WaitOfLatency {
     /// An I/O is delayed by no more than the wait before the time slice in which it is collected: while the thread
     /// waits, the I/O is at the device. If each thread keeps its depth all the time, all I/Os together are delayed by
     /// no more than the share, and a single one by exactly that.
-    fn of(context: &RuleContext<'_>, share: f64, turn_ns: Option<u64>) -> Option<Self> {
+    fn estimate(context: &RuleContext<'_>, share: f64, turn_ns: Option<u64>) -> Option<Self> {
         let mean_ns = context.measured.total.total.latency?.mean_ns;
         let of_turn = turn_ns.map(|turn_ns| (turn_ns as f64).min(mean_ns));
         let of_turn = of_turn.map(|wait_ns| Self { wait_ns, mean_ns, is_exact: false });
@@ -182,7 +182,7 @@ fn advice(context: &RuleContext<'_>, shares: Option<&CpuShares>) -> String {
 }
 
 /// Bytes of others that went through a device.
-fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
+fn other_io(context: &RuleContext<'_>, on: &DeviceIo<'_>) -> Option<Observation> {
     let (reads, writes) = (on.reads(), on.writes());
     let foreign_writes = match writes.ios {
         // Journal and metadata are written on behalf of the run.
@@ -202,13 +202,13 @@ fn other_io(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation>
     );
     let is_much = foreign as f64 / context.elapsed_s() > OTHERS_BYTES_PER_S_MIN;
     (seen > 0 && is_much && share > context.slack())
-        .then(|| Observation::new(figure, share * 100.0).of(&on.device.name))
+        .then(|| Observation::new(figure, share * 100.0).with_subject(&on.device.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{BYTES, Built, IOS};
+    use crate::verdict::cases::{BYTES, CaseResult, IOS};
     use model::figures::{Figures, LatencyFigures};
     use model::kernel_counters::{OtherCpuTime, ProcessCounters};
     use model::result::CpuUsage;
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn waiting_for_a_cpu_counts_above_two_percent() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.span_result().notes = vec![awaited(200)];
         assert_eq!(built.found(RULES), [""; 0]);
         built.span_result().notes = vec![awaited(1230)];
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn only_what_helps_is_advised() {
         let advice = |threads: u32, is_direct: bool, outside: Option<[u64; 3]>| {
-            let mut built = Built::sound();
+            let mut built = CaseResult::sound();
             built.plan().targets[0].open.direct = is_direct;
             used(&mut built, 20_000);
             if let Some([programs_ms, kernel_threads_ms, interrupts_ms]) = outside {
@@ -246,7 +246,7 @@ mod tests {
             let cpu = |id| Cpu { id, core: id, socket: 0, node: 0, class: 0, allowed: true };
             built.result.system.topology.cpus = (0..2).map(cpu).collect();
             let rule = RULES.iter().find(|rule| rule.name == "cpu-contention").expect("it is there");
-            let context = RuleContext::of(&built.result, 0).expect("it was measured");
+            let context = RuleContext::new(&built.result, 0).expect("it was measured");
             rule.findings(&context)[0].advice.clone()
         };
         let stop = "stop other programs, or use a machine with more CPUs. ";
@@ -266,14 +266,14 @@ mod tests {
 
     #[test]
     fn kernel_threads_of_io_uring_are_our_own() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         used(&mut built, 60_000);
         let workers = Note::IoWorkerThreads { threads: 1, cpu_time_ms: Some(30_000) };
         built.span_result().notes = vec![awaited(1230), workers];
         let around = built.span_result().kernel_counters.get_or_insert_default();
         (around.before.other_cpu, around.after.other_cpu) =
             (Some(OtherCpuTime::default()), Some(OtherCpuTime::default()));
-        let context = RuleContext::of(&built.result, 0).expect("it was measured");
+        let context = RuleContext::new(&built.result, 0).expect("it was measured");
         let rule = RULES.iter().find(|rule| rule.name == "cpu-contention").expect("it is there");
         let found = rule.findings(&context);
         assert!(
@@ -285,11 +285,11 @@ mod tests {
     /// Four threads that wait for the device on two idle CPUs do not wait for each other.
     #[test]
     fn threads_on_idle_cpus_are_not_too_many() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.measured().thread_count = 4;
         let cpu = |id| Cpu { id, core: id, socket: 0, node: 0, class: 0, allowed: true };
         built.result.system.topology.cpus = (0..2).map(cpu).collect();
-        let context = RuleContext::of(&built.result, 0).expect("it was measured");
+        let context = RuleContext::new(&built.result, 0).expect("it was measured");
         let shares = |idle_percent| CpuShares { idle_percent, ..CpuShares::default() };
         assert!(has_too_many_threads(&context, Some(&shares(10.0))) && has_too_many_threads(&context, None));
         assert!(!has_too_many_threads(&context, Some(&shares(62.0))));
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn a_wait_that_latencies_do_not_show_is_no_finding() {
         let found = |turn_ns: u64| {
-            let mut built = Built::sound();
+            let mut built = CaseResult::sound();
             built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1000, turn_ns: Some(turn_ns) }];
             let measured = built.measured();
             measured.load_loop = Some(LoadLoop::Closed { depth: 32 });
@@ -314,7 +314,7 @@ mod tests {
         assert!(found(1_000_000_000)[0].contains("at most 500 µs"), "not more than the share");
         // In an open loop only the time slices show it.
         let open = |turn_ns: u64| {
-            let mut built = Built::sound();
+            let mut built = CaseResult::sound();
             built.span_result().notes = vec![Note::CpuAwaited { percent_hundredths: 1000, turn_ns: Some(turn_ns) }];
             let measured = built.measured();
             measured.load_loop = None;
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn of_single_ios_the_wait_is_a_part_of_their_latency() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.span_result().notes = vec![awaited(8870)];
         let measured = built.measured();
         measured.load_loop = Some(LoadLoop::Closed { depth: 1 });
@@ -344,7 +344,7 @@ mod tests {
     }
 
     /// Two CPUs with 60 s of user time each in 100 s; this program had `user_ms` in all, and twice that in the kernel.
-    fn used(built: &mut Built, user_ms: u64) {
+    fn used(built: &mut CaseResult, user_ms: u64) {
         let cpu = CpuUsage { user_percent: 60.0, kernel_percent: 38.0, idle_percent: 2.0, ..CpuUsage::default() };
         built.measured().cpus = vec![cpu, cpu];
         let around = built.span_result().kernel_counters.get_or_insert_default();
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_cpu_time_of_other_programs_is_named_beside_the_wait() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.span_result().notes = vec![awaited(1230)];
         used(&mut built, 20_000);
         let shares = "diskspd 30.0 %, other programs 50.0 %, kernel outside diskspd 18.0 %, idle 2.0 %";
@@ -365,8 +365,8 @@ mod tests {
     }
 
     /// Reads past the cache; the disk counted `bytes`.
-    fn seen(bytes: u64) -> Built {
-        let mut built = Built::sound();
+    fn seen(bytes: u64) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.plan().targets[0].open.direct = true;
         built.counted("sda").read.bytes = bytes;
         built

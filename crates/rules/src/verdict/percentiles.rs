@@ -63,14 +63,14 @@ fn weak_of(latencies: &Directions<Option<LatencyDistribution>>, of: &str) -> Vec
 
 fn unfinished_ios(context: &RuleContext<'_>) -> Vec<Observation> {
     let ios = context.measured.total.total.ios;
-    let of = || {
+    let shortfall = || {
         let Some(LoadLoop::Closed { depth }) = context.measured.load_loop else { return None };
         let explained = summary(context.span_result)?.total.outstanding?;
         let depth = f64::from(depth);
         let is_few = depth > ios as f64 * OUTSTANDING;
         (is_few && explained < depth * EXPLAINED && context.is_unpaced()?).then_some((depth, explained))
     };
-    let Some((depth, explained)) = of() else { return Vec::new() };
+    let Some((depth, explained)) = shortfall() else { return Vec::new() };
     let figure = format!(
         "I/Os per second times mean latency explain {explained:.1} of {depth} outstanding I/Os, and only {} completed",
         counted(ios, "I/O")
@@ -81,24 +81,24 @@ fn unfinished_ios(context: &RuleContext<'_>) -> Vec<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::Built;
+    use crate::verdict::cases::CaseResult;
     use model::figures::{Figures, LatencyFigures};
     use model::plan::Pace;
     use model::profile::StreamName;
     use model::result::StreamFigures;
 
     fn found(read: Option<u64>, write: Option<u64>) -> Vec<String> {
-        let mut built = Built::sound();
-        let of =
+        let mut built = CaseResult::sound();
+        let latencies_of =
             |count: Option<u64>| count.map(|count| LatencyDistribution { count, ..LatencyDistribution::default() });
-        let total = of(Some(read.unwrap_or(0) + write.unwrap_or(0)));
-        built.measured().total_latency = Some(Directions { read: of(read), write: of(write), total });
+        let total = latencies_of(Some(read.unwrap_or(0) + write.unwrap_or(0)));
+        built.measured().total_latency = Some(Directions { read: latencies_of(read), write: latencies_of(write), total });
         built.found(RULES)
     }
 
     #[test]
     fn without_latencies_there_is_nothing_to_say() {
-        assert_eq!(Built::sound().found(RULES), [""; 0]);
+        assert_eq!(CaseResult::sound().found(RULES), [""; 0]);
     }
 
     #[test]
@@ -115,24 +115,24 @@ mod tests {
 
     #[test]
     fn each_of_several_streams_is_told_of() {
-        let of = |count: u64| Some(LatencyDistribution { count, ..LatencyDistribution::default() });
+        let latencies_of = |count: u64| Some(LatencyDistribution { count, ..LatencyDistribution::default() });
         let stream = |name: &str, read, write| StreamFigures {
             name: StreamName::parse(name).expect("a name"),
             targets: vec![0],
             figures: Directions::default(),
             latency: Directions { read, write, total: None },
         };
-        let mut built = Built::sound();
-        built.measured().total_latency = Some(Directions { read: of(50_999), write: of(9), total: of(51_008) });
-        built.measured().streams = vec![stream("oltp", of(999), of(9)), stream("scan", of(50_000), None)];
+        let mut built = CaseResult::sound();
+        built.measured().total_latency = Some(Directions { read: latencies_of(50_999), write: latencies_of(9), total: latencies_of(51_008) });
+        built.measured().streams = vec![stream("oltp", latencies_of(999), latencies_of(9)), stream("scan", latencies_of(50_000), None)];
         let expected = "NOTE weak-percentiles: unreliable from the 99th percentile of 999 reads of oltp, the 25th percentile \
                         of 9 writes of oltp and the 99.99th percentile of 50,000 reads of scan on";
         assert_eq!(built.found(RULES), [expected]);
     }
 
     /// This number of I/Os with this mean latency in 100 s, eight at a time.
-    fn completed(ios: u64, mean_ns: f64) -> Built {
-        let mut built = Built::sound();
+    fn completed(ios: u64, mean_ns: f64) -> CaseResult {
+        let mut built = CaseResult::sound();
         let latency = Some(LatencyFigures { mean_ns, ..LatencyFigures::default() });
         built.measured().total.total = Figures { ios, iops: ios as f64 / 100.0, latency, ..Figures::default() };
         built.measured().load_loop = Some(LoadLoop::Closed { depth: 8 });

@@ -50,20 +50,20 @@ fn elsewhere(context: &RuleContext<'_>, disk: &BlockDevice, targets: &BTreeSet<u
         "{} sends its interrupts to CPU {cpu}, on which no thread ran; -a{listed} or -n may be faster",
         disk.name
     );
-    (may_run_there && is_elsewhere).then(|| Observation::new(figure, f64::from(cpu)).of(&disk.name))
+    (may_run_there && is_elsewhere).then(|| Observation::new(figure, f64::from(cpu)).with_subject(&disk.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{Built, PATH};
+    use crate::verdict::cases::{CaseResult, PATH};
     use model::environment::Backing;
     use model::topology::Cpu;
     use std::path::Path;
 
     /// A thread on CPU 0 that reads past the cache from a disk whose queues interrupt these.
-    fn interrupting(cpus: &[u32]) -> Built {
-        let mut built = Built::sound();
+    fn interrupting(cpus: &[u32]) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.plan().targets[0].open.direct = true;
         let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         let Backing::Devices(devices) = &mut environment.backing else { panic!("a partition") };

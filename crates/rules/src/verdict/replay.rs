@@ -80,12 +80,12 @@ fn changed(context: &RuleContext<'_>) -> Vec<Observation> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cases::Built;
+    use super::super::cases::CaseResult;
     use super::*;
     use model::figures::LatencyDistribution;
 
     fn found(of: impl Fn(&mut ReplayFigures)) -> Vec<String> {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let lateness = Some(LatencyDistribution::default());
         let mut replay = ReplayFigures { planned: 1000, issued: 1000, lateness, ..ReplayFigures::default() };
         of(&mut replay);

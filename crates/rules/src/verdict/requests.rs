@@ -1,6 +1,6 @@
 //! The run's I/Os as the device saw them: queue depth, and splits.
 
-use super::stack::{Amount, OnDevice};
+use super::stack::{Amount, DeviceIo};
 use super::{RuleContext, VerdictRule, cpu, io_workers, limits, others};
 use crate::rule::Observation;
 use model::finding::Severity;
@@ -122,7 +122,7 @@ pub(super) fn missing_depth(context: &RuleContext<'_>) -> Option<(MissingDepth, 
         share if share < 1.0 - ON_THE_WAY => MissingDepth::Unexplained,
         _ => return None,
     };
-    Some((reason, Observation::new(figure, mean).of(&on.device.name)))
+    Some((reason, Observation::new(figure, mean).with_subject(&on.device.name)))
 }
 
 /// True if threads submit so many requests at a time that a device which completes them together idles meanwhile. For
@@ -137,7 +137,7 @@ fn is_in_bursts(context: &RuleContext<'_>, asked: u32) -> bool {
 
 /// True if nothing between this program and the device is known to hold back `asked` requests, or to take the CPUs from
 /// this program.
-fn is_free_to_take(context: &RuleContext<'_>, on: &OnDevice<'_>, asked: u32) -> bool {
+fn is_free_to_take(context: &RuleContext<'_>, on: &DeviceIo<'_>, asked: u32) -> bool {
     let takes_all = on.device.queue.request_count_max.is_some_and(|most| most >= u64::from(asked));
     // Allocation and locks of a file system delay writes.
     let is_plain = on.writes().ios == 0 || !on.has_file_system(context);
@@ -150,14 +150,14 @@ fn is_free_to_take(context: &RuleContext<'_>, on: &OnDevice<'_>, asked: u32) -> 
 }
 
 /// True if no I/Os were merged, and the device has counters.
-fn is_one_request_each(context: &RuleContext<'_>, on: &OnDevice<'_>) -> bool {
+fn is_one_request_each(context: &RuleContext<'_>, on: &DeviceIo<'_>) -> bool {
     let ios = on.reads().ios.saturating_add(on.writes().ios);
     let requests = on.counted.read.count.saturating_add(on.counted.write.count);
     ios > 0 && requests as f64 >= ios as f64 * (1.0 - context.slack())
 }
 
 /// True if I/Os wait for flushes, each of which serves many: they are outstanding without being at the device.
-fn waits_for_flushes(context: &RuleContext<'_>, on: &OnDevice<'_>) -> bool {
+fn waits_for_flushes(context: &RuleContext<'_>, on: &DeviceIo<'_>) -> bool {
     let (reads, writes) = (on.reads(), on.writes());
     let through = |row: &Row| context.target(row.target).is_some_and(|target| target.open.write_through);
     let flushes = on.counted.flush.map_or(0, |flush| flush.count);
@@ -177,8 +177,8 @@ fn cpu_was_taken(context: &RuleContext<'_>) -> bool {
 }
 
 /// I/Os that the kernel split into several requests, if the device did nothing else.
-fn split(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
-    let OnDevice { device, counted, .. } = on;
+fn split(context: &RuleContext<'_>, on: &DeviceIo<'_>) -> Option<Observation> {
+    let DeviceIo { device, counted, .. } = on;
     // A flush without data counts as a write.
     let no_flushes = counted.flush.is_none_or(|flush| flush.count == 0);
     let sides = [(on.reads(), counted.read, true), (on.writes(), counted.write, no_flushes)];
@@ -191,13 +191,13 @@ fn split(context: &RuleContext<'_>, on: &OnDevice<'_>) -> Option<Observation> {
     });
     let ratio = requests as f64 / ios as f64;
     let figure = format!("on average, each I/O was split into {ratio:.1} requests at {}", device.name);
-    (ios > 0 && ratio > 1.0 + context.slack()).then(|| Observation::new(figure, ratio).of(&device.name))
+    (ios > 0 && ratio > 1.0 + context.slack()).then(|| Observation::new(figure, ratio).with_subject(&device.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{BYTES, Built, IOS, PATH};
+    use crate::verdict::cases::{BYTES, CaseResult, IOS, PATH};
     use model::environment::Backing;
     use model::kernel_counters::{FlushCounters, ProcessCounters};
     use model::plan::Pace;
@@ -205,8 +205,8 @@ mod tests {
     use std::path::Path;
 
     /// 8 requests outstanding for 100 s, bypassing the cache; the disk counted this time in its queue.
-    fn queued(queue_time_ms: u64) -> Built {
-        let mut built = Built::sound();
+    fn queued(queue_time_ms: u64) -> CaseResult {
+        let mut built = CaseResult::sound();
         built.plan().targets[0].open.direct = true;
         built.measured().load_loop = Some(LoadLoop::Closed { depth: 8 });
         let counted = built.counted("sda");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     /// The same on a disk with this known request limit.
-    fn taking(request_count_max: u64, queue_time_ms: u64) -> Built {
+    fn taking(request_count_max: u64, queue_time_ms: u64) -> CaseResult {
         let mut built = queued(queue_time_ms);
         let environment = built.result.targets.environments.get_mut(Path::new(PATH)).expect("the target");
         let Backing::Devices(devices) = &mut environment.backing else { panic!("a partition") };
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_depth_that_something_else_may_have_kept_down_is_not_the_programs() {
-        let blamed = |change: fn(&mut Built)| {
+        let blamed = |change: fn(&mut CaseResult)| {
             let mut built = taking(256, 560_000);
             change(&mut built);
             built.found(RULES).iter().any(|line| line.contains("submission-limited"))

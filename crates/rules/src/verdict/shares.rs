@@ -52,7 +52,7 @@ fn rpcs(
 fn retransmitted(_: &RuleContext<'_>, share: &ShareCounters, requests: u64, rpc: RpcCounters) -> Option<Observation> {
     let count = rpc.transmission_count.saturating_sub(requests);
     let figure = format!("{}: {count} retransmissions of {requests} NFS requests", share.source);
-    (count > 0).then(|| Observation::new(figure, count as f64).of(&share.source))
+    (count > 0).then(|| Observation::new(figure, count as f64).with_subject(&share.source))
 }
 
 fn queued(context: &RuleContext<'_>, share: &ShareCounters, _: u64, rpc: RpcCounters) -> Option<Observation> {
@@ -60,18 +60,18 @@ fn queued(context: &RuleContext<'_>, share: &ShareCounters, _: u64, rpc: RpcCoun
     let waiting = rpc.queue_ms as f64 / 1e3 / context.elapsed_s();
     let figure =
         format!("{}: NFS requests spent {} of their time in the queue of the client", share.source, percent(part));
-    (part > QUEUE_SHARE_MAX && waiting >= 1.0).then(|| Observation::new(figure, part * 100.0).of(&share.source))
+    (part > QUEUE_SHARE_MAX && waiting >= 1.0).then(|| Observation::new(figure, part * 100.0).with_subject(&share.source))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::{Built, IOS};
+    use crate::verdict::cases::{CaseResult, IOS};
     use model::kernel_counters::TransferCounters;
 
     /// 100 s of reads from a share, with these transmissions and times in the queue and of all in seconds.
-    fn nfs(transmission_count: u64, queue_s: u64, execute_s: u64) -> Built {
-        let mut built = Built::sound();
+    fn nfs(transmission_count: u64, queue_s: u64, execute_s: u64) -> CaseResult {
+        let mut built = CaseResult::sound();
         let counted = |count, rpc| ShareCounters {
             mount_point: "/mnt".into(),
             source: "nas:/a".to_owned(),

@@ -34,7 +34,7 @@ pub(super) fn chain<'a>(context: &RuleContext<'a>, target: usize) -> Option<Vec<
 }
 
 /// A disk or loop device, and all I/O of the run on it, which bypasses the page cache.
-pub(super) struct OnDevice<'a> {
+pub(super) struct DeviceIo<'a> {
     pub(super) device: &'a BlockDevice,
     /// Its counters during the measurement.
     pub(super) counted: DeviceCounters,
@@ -48,7 +48,7 @@ pub(super) struct Amount {
     pub(super) bytes: u64,
 }
 
-impl OnDevice<'_> {
+impl DeviceIo<'_> {
     /// Reads of the run.
     pub(super) fn reads(&self) -> Amount {
         self.sum(|row| &row.figures.read)
@@ -80,7 +80,7 @@ impl OnDevice<'_> {
 }
 
 /// The devices at which requests of the run wait, if all of the run's I/O on them is known to arrive there unchanged.
-pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<OnDevice<'a>> {
+pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<DeviceIo<'a>> {
     let Some(around) = &context.span_result.kernel_counters else { return Vec::new() };
     let counted = around.after.since(&around.before);
     let mut devices: BTreeMap<&str, (&BlockDevice, Vec<&Row>)> = BTreeMap::new();
@@ -93,9 +93,9 @@ pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<OnDevice<'a>> {
     let touching = rows_touching(context);
     let known = devices.into_values().filter_map(|(device, rows)| {
         let counted = *counted.devices.get(&device.name)?;
-        Some(OnDevice { device, counted, rows })
+        Some(DeviceIo { device, counted, rows })
     });
-    let all_arrive = |on: &OnDevice<'_>| {
+    let all_arrive = |on: &DeviceIo<'_>| {
         touching.get(on.device.name.as_str()) == Some(&on.rows.len())
             && on.rows.iter().all(|row| context.meant_the_device(row) && !changes_without_data(context, row))
     };
@@ -104,7 +104,7 @@ pub(super) fn by_device<'a>(context: &RuleContext<'a>) -> Vec<OnDevice<'a>> {
 
 /// True if some I/Os of a row become requests that depend on the device: discards, or write-zeroes.
 fn changes_without_data(context: &RuleContext<'_>, row: &Row) -> bool {
-    context.work.of(row.target).any(WorkerTarget::changes_without_data)
+    context.work.workers_on(row.target).any(WorkerTarget::changes_without_data)
 }
 
 /// Number of rows on each device, including rows with I/O that need not reach it.

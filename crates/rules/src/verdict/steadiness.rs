@@ -109,13 +109,13 @@ fn moved(share: f64, more: &str, less: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::cases::Built;
+    use crate::verdict::cases::CaseResult;
     use model::confidence::{HalfWidths, Withheld};
     use model::figures::Directions;
 
     #[test]
     fn a_minute_is_long_enough() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         for (elapsed_ns, expected) in [
             (60_001_000_000, None),
             (59_999_000_000, None),
@@ -129,7 +129,7 @@ mod tests {
     /// Pages advised 60 s in one place and 150 s in another.
     #[test]
     fn a_short_run_and_missing_intervals_advise_one_length() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.measured().elapsed_ns = 10_000_000_000;
         let mut advised = |measure_s: Option<f64>| {
             let withheld = Some(Withheld { dependence_s: None, measure_s });
@@ -146,7 +146,7 @@ mod tests {
     // Shows verdict: drift
     #[test]
     fn unsteady_figures_are_warned_of_once() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         let drift = Some(Steadiness::Drift { change: -0.123 });
         for (iops, latency_mean, expected) in [
             (Some(Steadiness::Steady), Some(Steadiness::Steady), None),
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_stopped_says_when() {
-        let mut built = Built::sound();
+        let mut built = CaseResult::sound();
         built.measured().is_partial = true;
         assert_eq!(built.found(RULES), [""; 0], "an error ended it, which another rule tells");
         built.span_result().outcome = Ending::Stopped;

@@ -54,9 +54,9 @@ fn every_io_is_in_one_cell_and_in_one_section() {
             assert!((100 * US..101 * US).contains(&mean_ns), "{mean_ns}");
         }
         for (whole, side) in [(&row.read, 0), (&row.write, 1)] {
-            let of = |index: usize| [&record.sections[index].read, &record.sections[index].write][side];
+            let side_counts = |index: usize| [&record.sections[index].read, &record.sections[index].write][side];
             let mut sum = SectionCounts::default();
-            for counts in (0..sections).map(of) {
+            for counts in (0..sections).map(side_counts) {
                 assert_eq!(counts.histogram.iter().map(|(_, count)| count).sum::<u64>(), counts.tally.count);
                 sum.tally.merge(&counts.tally);
                 sum.bytes += counts.bytes;

@@ -6,7 +6,7 @@ use super::{StepClock, context};
 use crate::phase::Phases;
 use crate::setup;
 use crate::spread::Spread;
-use crate::worker::Turn;
+use crate::worker::Iteration;
 use engine::null::NullEngine;
 use model::plan::Pace;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -34,7 +34,7 @@ fn depth(slots: u32, service: Service, spread: Spread) -> Depth {
     let mut worker = setup::assemble(&context, plan, &layout, engine, &clock);
     worker.spread = spread;
     worker.start(Phases::new(&context.plan, 0));
-    while worker.turn().expect("nothing fails here") == Turn::GoOn {}
+    while worker.iterate().expect("nothing fails here") == Iteration::GoOn {}
     let at_device = worker.engine.mean_depth(clock.now_ns.load(Relaxed));
     worker.drain();
     let row = context.recorder.row_records().remove(0);
@@ -90,7 +90,7 @@ fn what_completes_inside_the_submission_is_handed_over_at_once() {
     worker.spread = Spread::of_depth(slots);
     worker.start(Phases::new(&context.plan, 0));
     let mut turns = 0;
-    while worker.turn().expect("nothing fails here") == Turn::GoOn {
+    while worker.iterate().expect("nothing fails here") == Iteration::GoOn {
         turns += 1;
     }
     assert_eq!(context.recorder.completed.get(), turns * u64::from(slots));

@@ -4,7 +4,7 @@ use super::simulated::{Law, Service, SimulatedEngine};
 use super::{StepClock, context, plan_of, target};
 use crate::phase::Phases;
 use crate::setup::{self, Context};
-use crate::worker::{Turn, Worker};
+use crate::worker::{Iteration, Worker};
 use engine::null::NullEngine;
 use model::engine_kind::EngineKind;
 use model::plan::{Assignment, Intervals, Pace, RateCurve, RingPlan, TimeSpanPlan};
@@ -50,7 +50,7 @@ pub(super) fn run_skipping(
     let engine = SimulatedEngine::new(&clock, service, NullEngine::new(plan.slots, regions));
     let mut worker = setup::assemble(context, plan, &layout, engine, &clock);
     worker.start(Phases::new(&context.plan, 0));
-    while worker.turn().expect("nothing fails here") == Turn::GoOn {
+    while worker.iterate().expect("nothing fails here") == Iteration::GoOn {
         clock.now_ns.fetch_max(next_ns(&worker), Relaxed);
     }
     worker.drain();
@@ -192,7 +192,7 @@ fn random_starts_allocate_nothing() {
     let mut worker = super::worker(&context, &clock);
     let allocations = allocation_counter::measure(|| {
         while context.recorder.completed.get() < 100_000 {
-            worker.turn().expect("nothing fails here");
+            worker.iterate().expect("nothing fails here");
         }
     });
     assert_eq!(allocations.count_total, 0);

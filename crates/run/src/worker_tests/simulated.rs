@@ -3,7 +3,7 @@
 
 use super::StepClock;
 use engine::null::NullEngine;
-use engine::{Done, Engine, Found, Op, Pushed, SlotId, Wait};
+use engine::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
 use hot::rng::Rng;
 use model::operation::Operation;
 use model::profile::FlushCall;
@@ -183,7 +183,7 @@ impl Engine for SimulatedEngine<'_> {
         Ok(Pushed { submitted })
     }
 
-    fn look(&mut self) -> Found {
+    fn poll(&mut self) -> PollResult {
         let now_ns = self.clock.now_ns.load(Relaxed);
         let ended = &mut self.ended;
         self.served.retain(|&(end_ns, slot, operation)| {
@@ -192,10 +192,10 @@ impl Engine for SimulatedEngine<'_> {
             }
             end_ns > now_ns
         });
-        ended.look()
+        ended.poll()
     }
 
-    fn take(&mut self, most: u32, each: impl FnMut(Done)) {
+    fn take(&mut self, most: u32, each: impl FnMut(Completion)) {
         self.ended.take(most, each);
     }
 

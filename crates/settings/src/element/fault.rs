@@ -49,12 +49,12 @@ impl fmt::Display for XmlFault {
 
 /// The reason why a document is not read at all.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct DocumentError {
     pub(crate) position: Option<Position>,
     pub(crate) message: String,
 }
 
-impl Refused {
+impl DocumentError {
     /// Refuses the file as a whole.
     pub(crate) fn whole(message: impl Into<String>) -> Self {
         Self { position: None, message: message.into() }

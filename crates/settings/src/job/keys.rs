@@ -1,6 +1,6 @@
 //! The keys of a job file: each is an element or an attribute of the XML.
 
-use crate::setting::{Codec, Emit, Setting};
+use crate::setting::{Codec, EmitCondition, Setting};
 use crate::xml::catalogue::{attributes_of, entries};
 use crate::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, PROFILE, TARGET, TIME_SPAN};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ const UNITS: [&str; 2] = ["_bytes", "_millionths"];
 fn of_rows<T>(table: &'static [Setting<T>], linux: &'static [Setting<T>]) -> Vec<Key> {
     let all = || table.iter().map(|row| (row, false)).chain(linux.iter().map(|row| (row, true)));
     let is_own = |key: &str| !key.is_empty() && all().filter(|(row, _)| row.key == key).count() == 1;
-    let is_key = |row: &Setting<T>| row.element != "Linux" && !matches!(row.emit, Emit::Never);
+    let is_key = |row: &Setting<T>| row.element != "Linux" && !matches!(row.emit, EmitCondition::Never);
     let key = |(row, is_linux): (&Setting<T>, bool)| {
         let name = UNITS.iter().find_map(|unit| row.key.strip_suffix(unit)).unwrap_or(row.key);
         Key {

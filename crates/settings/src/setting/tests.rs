@@ -1,5 +1,5 @@
 use crate::arbitrary;
-use crate::setting::{Emit, Setting};
+use crate::setting::{EmitCondition, Setting};
 use crate::xml::{read_profile, read_profile_of_results, write_profile};
 use crate::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, PROFILE, TARGET, TIME_SPAN};
 use model::profile::{Profile, ResultFormat, Target, TimeSpan};
@@ -44,7 +44,7 @@ fn every_example_comes_back<T>(table: &'static [Setting<T>], of: fn(&mut Profile
             shown.insert(expected);
             seen.push(profile);
         }
-        let is_written = !matches!(setting.emit, Emit::Never);
+        let is_written = !matches!(setting.emit, EmitCondition::Never);
         assert_eq!(
             shown.len() > 1,
             is_written && setting.element != "ThreadTargets",

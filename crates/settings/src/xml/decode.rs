@@ -1,46 +1,46 @@
 //! The bytes of a profile as text: UTF-8 with or without a byte order mark, or UTF-16 with one.
 
-use crate::element::fault::{Position, Refused};
+use crate::element::fault::{Position, DocumentError};
 use model::limits::PROFILE_BYTES_MAX;
 use std::borrow::Cow;
 
 /// The text without its byte order mark, or why it cannot be decoded.
-pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Refused> {
+pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, DocumentError> {
     if bytes.len() > PROFILE_BYTES_MAX {
-        return Err(Refused::whole(format!("the profile is larger than {} MiB", PROFILE_BYTES_MAX >> 20)));
+        return Err(DocumentError::whole(format!("the profile is larger than {} MiB", PROFILE_BYTES_MAX >> 20)));
     }
     match bytes {
         [0xff, 0xfe, units @ ..] => utf16(units, u16::from_le_bytes).map(Cow::Owned),
         [0xfe, 0xff, units @ ..] => utf16(units, u16::from_be_bytes).map(Cow::Owned),
-        [b'<', 0, ..] | [0, b'<', ..] => Err(Refused::whole(
+        [b'<', 0, ..] | [0, b'<', ..] => Err(DocumentError::whole(
             "the file looks like UTF-16 without a byte order mark; save it as UTF-8, or as UTF-16 with the mark",
         )),
         [0xef, 0xbb, 0xbf, text @ ..] | text => utf8(text).map(Cow::Borrowed),
     }
 }
 
-fn utf8(bytes: &[u8]) -> Result<&str, Refused> {
+fn utf8(bytes: &[u8]) -> Result<&str, DocumentError> {
     std::str::from_utf8(bytes).map_err(|error| {
         // The text before the fault is valid.
         let before = bytes.get(..error.valid_up_to()).and_then(|before| std::str::from_utf8(before).ok());
         let message = "invalid UTF-8; save the file as UTF-8, or as UTF-16 with a byte order mark";
-        Refused::at(Position::behind(before.unwrap_or_default()), message)
+        DocumentError::at(Position::behind(before.unwrap_or_default()), message)
     })
 }
 
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Refused> {
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DocumentError> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let mut text = String::with_capacity(bytes.len());
     for decoded in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
         match decoded {
             Ok(c) => text.push(c),
-            Err(_) => return Err(Refused::at(Position::behind(&text), "invalid UTF-16: incomplete surrogate pair")),
+            Err(_) => return Err(DocumentError::at(Position::behind(&text), "invalid UTF-16: incomplete surrogate pair")),
         }
     }
     if rest.is_empty() {
         Ok(text)
     } else {
-        Err(Refused::at(Position::behind(&text), "the file ends in the middle of a UTF-16 character"))
+        Err(DocumentError::at(Position::behind(&text), "the file ends in the middle of a UTF-16 character"))
     }
 }
 

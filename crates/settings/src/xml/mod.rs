@@ -10,7 +10,7 @@ pub use crate::element::fault::{Position, XmlFault};
 pub use crate::element::value::template;
 pub use catalogue::knows;
 
-use crate::element::fault::{Refused, quoted};
+use crate::element::fault::{DocumentError, quoted};
 use crate::element::reader::{Fault, Mode, Reader};
 use crate::element::tree::{Element, Place, is_unsayable};
 use crate::profile::{PROFILE, document};
@@ -34,7 +34,7 @@ pub fn write_profile(profile: &Profile, format: ResultFormat) -> String {
 /// All faults of the document.
 pub fn read_profile(bytes: &[u8], file_name: &str) -> Result<Profile, Vec<XmlFault>> {
     let file = || file_name.to_owned();
-    let refused = |Refused { position, message }| vec![XmlFault { file: file(), position, element: None, message }];
+    let refused = |DocumentError { position, message }| vec![XmlFault { file: file(), position, element: None, message }];
     let text = decode::decode(bytes).map_err(refused)?;
     let document = shape::check(&text).and_then(|()| parse(&text)).map_err(refused)?;
     let mut profile = Profile::default();
@@ -77,14 +77,14 @@ fn position(document: &Document<'_>, offset: usize) -> Position {
 }
 
 /// The document as a tree.
-pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refused> {
+pub(crate) fn parse(text: &str) -> Result<Document<'_>, DocumentError> {
     Document::parse_with_options(text, ParsingOptions { allow_dtd: false, ..ParsingOptions::default() }).map_err(
         |error| {
             let place = error.pos();
             let described = error.to_string();
             let described = described.strip_suffix(&format!(" at {place}")).unwrap_or(&described);
             let position = Position { line: place.row, column: place.col };
-            Refused::at(position, format!("not well-formed XML: {}", clipped(described, REPEATED_CHARACTERS_MAX)))
+            DocumentError::at(position, format!("not well-formed XML: {}", clipped(described, REPEATED_CHARACTERS_MAX)))
         },
     )
 }

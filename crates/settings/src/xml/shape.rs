@@ -1,11 +1,11 @@
 //! Limits on a document before it is parsed: nesting of elements, and attributes of one element. The parser checks that
 //! it is well-formed.
 
-use crate::element::fault::{Position, Refused};
+use crate::element::fault::{Position, DocumentError};
 use model::limits::{PROFILE_ATTRIBUTES_MAX, PROFILE_DEPTH_MAX};
 
 /// Refuses a document that costs the parser more than any profile does.
-pub(super) fn check(text: &str) -> Result<(), Refused> {
+pub(super) fn check(text: &str) -> Result<(), DocumentError> {
     let mut depth = 0_usize;
     let mut at = 0;
     while let Some(found) = text[at..].find('<') {
@@ -21,16 +21,16 @@ pub(super) fn check(text: &str) -> Result<(), Refused> {
             // A document type: the parser stops here too.
             return Ok(());
         } else {
-            let tag = Tag::of(rest);
+            let tag = Tag::parse(rest);
             if tag.attributes > PROFILE_ATTRIBUTES_MAX {
                 let message = format!("an element has more than {PROFILE_ATTRIBUTES_MAX} attributes");
-                return Err(Refused::at(Position::behind(&text[..start]), message));
+                return Err(DocumentError::at(Position::behind(&text[..start]), message));
             }
             if rest.starts_with("</") {
                 depth = depth.saturating_sub(1);
             } else if depth == PROFILE_DEPTH_MAX {
                 let message = format!("elements are nested deeper than {PROFILE_DEPTH_MAX}");
-                return Err(Refused::at(Position::behind(&text[..start]), message));
+                return Err(DocumentError::at(Position::behind(&text[..start]), message));
             } else if !tag.is_empty_element {
                 depth += 1;
             }
@@ -52,7 +52,7 @@ struct Tag {
 
 impl Tag {
     /// The tag at the beginning of `text`.
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let mut tag = Self { length: None, attributes: 0, is_empty_element: false };
         let mut quote = None;
         let mut before = b'<';

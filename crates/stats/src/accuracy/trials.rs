@@ -34,7 +34,7 @@ fn judge(ios: &[(f64, f64)], seconds: usize, measures_latency: bool) -> FigureSt
 fn judge_cells(cells: Vec<SeriesCell>, measures_latency: bool, slowest: &[SlowIo]) -> FigureSteadiness {
     let series = SeriesRecord { width_ns: (CELL_S * 1e9) as u64, cells };
     let record = TimeSpanRecord { series, ..TimeSpanRecord::default() };
-    Accuracy::of(&record, measures_latency).steadiness(slowest)
+    Accuracy::new(&record, measures_latency).steadiness(slowest)
 }
 
 fn is_unsteady(found: &FigureSteadiness) -> bool {

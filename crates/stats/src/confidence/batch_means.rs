@@ -31,7 +31,7 @@ pub(crate) struct BatchMean {
 
 impl BatchMean {
     /// Of values in the order of time; `None` if they are fewer than [`VALUES_MIN`].
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+    pub(crate) fn from_values(values: &[f64]) -> Option<Self> {
         if values.len() < VALUES_MIN {
             return None;
         }
@@ -39,7 +39,7 @@ impl BatchMean {
         let count = batches.len() as f64;
         let deviations = deviations(&batches);
         let variance = sum_of_squares(&deviations) / (count - 1.0);
-        let inflation = Inflation::of(&deviations, Fitted::Mean);
+        let inflation = Inflation::from_deviations(&deviations, Fitted::Mean);
         Some(Self {
             mean: mean(values),
             std_error: (variance / count * inflation.of_variance).sqrt(),
@@ -74,7 +74,7 @@ impl Inflation {
     ///
     /// Their lag-1 correlation comes out too low by (1 + 4r) / n, and by (2 + 4r) / n once a line is taken
     /// off (Marriott & Pope, Biometrika 41, 1954; Kendall, ibid.), which matters for 20 batches.
-    pub(crate) fn of(deviations: &[f64], fitted: Fitted) -> Self {
+    pub(crate) fn from_deviations(deviations: &[f64], fitted: Fitted) -> Self {
         let count = deviations.len() as f64;
         let squares = sum_of_squares(deviations);
         let products: f64 = deviations.windows(2).map(|pair| pair[0] * pair[1]).sum();
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn few_values_have_no_interval() {
-        assert_eq!(BatchMean::of(&[1.0; 9]), None);
-        assert_eq!(BatchMean::of(&[1.0; 10]).map(|mean| mean.half_width_95()), Some(0.0));
+        assert_eq!(BatchMean::from_values(&[1.0; 9]), None);
+        assert_eq!(BatchMean::from_values(&[1.0; 10]).map(|mean| mean.half_width_95()), Some(0.0));
     }
 
     /// The example of every textbook: ten values, t with 9 degrees of freedom is 2.262.
@@ -120,7 +120,7 @@ mod tests {
     fn independent_values_have_the_textbook_interval() {
         // Alternating signs: the correlation is negative and counts as none.
         let values = [11.0, 9.0, 12.0, 8.0, 10.5, 9.5, 11.5, 8.5, 10.2, 9.8];
-        let mean = BatchMean::of(&values).expect("ten values");
+        let mean = BatchMean::from_values(&values).expect("ten values");
         let variance: f64 = values.iter().map(|value| (value - 10.0f64).powi(2)).sum::<f64>() / 9.0;
         assert!((mean.mean - 10.0).abs() < 1e-12);
         assert!((mean.half_width_95() - 2.262_157 * (variance / 10.0).sqrt()).abs() < 1e-5);
@@ -141,7 +141,7 @@ mod tests {
         for source in Source::STATIONARY {
             let percent = coverage_percent(4000, |rng| {
                 let values = source.series(600, rng);
-                let mean = BatchMean::of(&values).expect("600 values");
+                let mean = BatchMean::from_values(&values).expect("600 values");
                 (mean.mean - source.mean()).abs() <= mean.half_width_95()
             });
             assert!((91.0..=97.0).contains(&percent), "{source:?}: {percent} %");
@@ -154,7 +154,7 @@ mod tests {
         for source in [Source::INDEPENDENT, Source::AUTOREGRESSIVE_50, Source::AUTOREGRESSIVE_90] {
             let percent = coverage_percent(4000, |rng| {
                 let values = source.series(100, rng);
-                let mean = BatchMean::of(&values).expect("100 values");
+                let mean = BatchMean::from_values(&values).expect("100 values");
                 (mean.mean - source.mean()).abs() <= mean.half_width_95()
             });
             assert!((91.0..=97.5).contains(&percent), "{source:?}: {percent} %");

@@ -67,7 +67,7 @@ pub(crate) fn of_mean(figure: f64, errors: &[f64], range: Interval, value_s: f64
     }
     let batches = batches(errors);
     let deviations_of_batches = deviations(&batches);
-    let inflation = Inflation::of(&deviations_of_batches, Fitted::Mean);
+    let inflation = Inflation::from_deviations(&deviations_of_batches, Fitted::Mean);
     let count = batches.len() as f64;
     let variance = sum_of_squares(&deviations_of_batches) / (count - 1.0) / count * inflation.of_variance;
     let variance_of_values = sum_of_squares(&deviations(errors)) / (errors.len() as f64 - 1.0);
@@ -101,7 +101,7 @@ pub(crate) fn long_dependence(errors: &[f64], value_s: f64) -> Option<Withheld> 
     if groups.len() < VALUES_MIN || sum_of_squares(&deviations) <= 0.0 {
         return None;
     }
-    let effective = groups.len() as f64 / Inflation::of(&deviations, Fitted::Mean).of_variance;
+    let effective = groups.len() as f64 / Inflation::from_deviations(&deviations, Fitted::Mean).of_variance;
     (effective < EFFECTIVE_GROUPS_MIN).then(|| dependence(errors.len() as f64 * value_s, effective))
 }
 

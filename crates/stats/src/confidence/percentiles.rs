@@ -41,7 +41,7 @@ pub(crate) struct Sections {
 
 impl Sections {
     /// From parts of equal length in the order of time, with the smallest and largest latency; `None` if they are too few.
-    pub(crate) fn of(parts: &[Histogram], range_ns: Interval, length_s: f64) -> Option<Self> {
+    pub(crate) fn from_parts(parts: &[Histogram], range_ns: Interval, length_s: f64) -> Option<Self> {
         if parts.len() < SECTIONS_MIN {
             return None;
         }
@@ -62,7 +62,7 @@ impl Sections {
         // Minus the share of each section's own I/Os: a percentile is a ratio, too.
         let beyond = |part: &Histogram| beyond(part, centre_ns) - share * ios(part) as f64;
         let errors: Vec<f64> = self.parts.iter().map(beyond).collect();
-        let sum = match SumOfErrors::of(&errors, self.section_s) {
+        let sum = match SumOfErrors::from_errors(&errors, self.section_s) {
             Ok(sum) => sum,
             Err(withheld) => return Some(Estimate::Withheld(withheld)),
         };
@@ -89,9 +89,9 @@ pub(crate) struct SumOfErrors {
 
 impl SumOfErrors {
     /// From one error of each section, in the order of time; each section has the same length.
-    pub(crate) fn of(errors: &[f64], length_s: f64) -> Result<Self, Withheld> {
+    pub(crate) fn from_errors(errors: &[f64], length_s: f64) -> Result<Self, Withheld> {
         let sections = errors.len() as f64;
-        let mut inflation = Inflation::of(errors, Fitted::Mean);
+        let mut inflation = Inflation::from_deviations(errors, Fitted::Mean);
         if errors.iter().all(|error| error.abs() < ROUNDING) {
             inflation = Inflation { of_variance: 1.0, degrees_of_freedom: sections - 1.0, is_clipped: false };
         }
@@ -192,7 +192,7 @@ mod tests {
 
     /// None if it is withheld.
     fn holds(parts: &[Histogram], rank_ppb: u64, truth_ns: f64) -> Option<bool> {
-        let sections = Sections::of(parts, EVERYTHING, 3.0).expect("twenty parts");
+        let sections = Sections::from_parts(parts, EVERYTHING, 3.0).expect("twenty parts");
         let found = sections.interval_ns(rank_ppb).expect("enough I/Os").interval()?;
         Some(found.low <= truth_ns && truth_ns <= found.high)
     }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_percentile_in_a_gap_has_an_interval_as_wide_as_the_gap() {
         let part = vec![(1000, 50), (2000, 50)];
-        let sections = Sections::of(&vec![part; 20], EVERYTHING, 3.0).expect("twenty parts");
+        let sections = Sections::from_parts(&vec![part; 20], EVERYTHING, 3.0).expect("twenty parts");
         let found = sections.interval_ns(500_000_000).and_then(Estimate::interval).expect("it is known");
         assert!(found.low <= edges_ns(1000).1 && found.high >= edges_ns(2000).0, "{found:?}");
         assert!(found.low >= edges_ns(1000).0 && found.high <= edges_ns(2000).1, "{found:?}");
@@ -256,7 +256,7 @@ mod tests {
         let (low, high) = edges_ns(1000);
         let range = Interval { low: low + 1.0, high: low + 2.0 };
         assert!(range.high < high);
-        let sections = Sections::of(&vec![vec![(1000, 100)]; 20], range, 3.0).expect("twenty parts");
+        let sections = Sections::from_parts(&vec![vec![(1000, 100)]; 20], range, 3.0).expect("twenty parts");
         for rank_ppb in [10_000_000, 500_000_000, 990_000_000] {
             let found = sections.interval_ns(rank_ppb).and_then(Estimate::interval).expect("it is known");
             assert!(range.low <= found.low && found.low <= found.high && found.high <= range.high, "{found:?}");
@@ -267,15 +267,15 @@ mod tests {
     fn what_few_ios_decide_has_no_interval() {
         let mut rng = Rng::new(3);
         let parts = sections(10_000, 0.0, &mut rng);
-        let sections = Sections::of(&parts, EVERYTHING, 3.0).expect("twenty parts");
+        let sections = Sections::from_parts(&parts, EVERYTHING, 3.0).expect("twenty parts");
         assert!(sections.interval_ns(999_000_000).is_some(), "ten I/Os beyond");
         assert_eq!(sections.interval_ns(999_100_000), None, "nine");
         assert_eq!(sections.interval_ns(1_000_000_000), None);
-        assert!(Sections::of(&parts[..15], EVERYTHING, 3.0).is_none());
+        assert!(Sections::from_parts(&parts[..15], EVERYTHING, 3.0).is_none());
         // A stall of a section is no reason to know nothing of the rest.
         let mut with_a_gap = parts.clone();
         with_a_gap[4..5].fill(Histogram::new());
-        let sections = Sections::of(&with_a_gap, EVERYTHING, 3.0).expect("twenty parts");
+        let sections = Sections::from_parts(&with_a_gap, EVERYTHING, 3.0).expect("twenty parts");
         assert!(sections.interval_ns(500_000_000).is_some());
     }
 
@@ -283,7 +283,7 @@ mod tests {
     fn latencies_that_grow_all_the_time_have_no_interval() {
         let part = |number: u32| vec![(1000 + 20 * number, 1000)];
         let parts: Vec<Histogram> = (0..20).map(part).collect();
-        let sections = Sections::of(&parts, EVERYTHING, 3.0).expect("twenty parts");
+        let sections = Sections::from_parts(&parts, EVERYTHING, 3.0).expect("twenty parts");
         let withheld = sections.interval_ns(500_000_000).and_then(Estimate::withheld).expect("it is withheld");
         assert_eq!((withheld.dependence_s, withheld.measure_s), (None, None), "it cannot be told within the run");
     }

@@ -64,6 +64,6 @@ fn ordinates(values: &[f64], first: usize) -> [f64; AT_A_TIME] {
 
 /// The least-squares line at 0, and the variance of that.
 fn line_at_zero(xs: &[f64], ys: &[f64]) -> (f64, f64) {
-    let (fit, middle) = (Fit::of(ys, xs), mean(xs));
+    let (fit, middle) = (Fit::new(ys, xs), mean(xs));
     (fit.mean - fit.coefficient * middle, LOG_VARIANCE * (1.0 / xs.len() as f64 + middle * middle / fit.spread))
 }

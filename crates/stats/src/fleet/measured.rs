@@ -79,7 +79,7 @@ pub(super) fn merge(parts: &[HostPart<'_>], window: Option<&Window>, span: Optio
         window.map_or_else(|| all().map(|measured| measured.elapsed_ns).max(), |window| Some(window.length_ns));
     let record = record(&series, &sections);
     let measures_latency = !series.read.latency_sum_ns.is_empty() || !series.write.latency_sum_ns.is_empty();
-    let accuracy = Accuracy::of(&record, measures_latency);
+    let accuracy = Accuracy::new(&record, measures_latency);
     let varies = span.is_some_and(TimeSpan::varies_rate);
     let (distributions, rows) = rows(parts, layout.as_ref());
     let slowest = slowest(parts, window);
@@ -293,8 +293,8 @@ fn total(
 
 /// The mean over the CPUs of all machines.
 fn cpu_average(parts: &[HostPart<'_>]) -> CpuUsage {
-    let of = |part: &HostPart<'_>| part.cpu_count.max(1) as f64;
-    cpu::weighted_average(&parts.iter().map(|part| (&part.measured.cpu_average, of(part))).collect::<Vec<_>>())
+    let weight = |part: &HostPart<'_>| part.cpu_count.max(1) as f64;
+    cpu::weighted_average(&parts.iter().map(|part| (&part.measured.cpu_average, weight(part))).collect::<Vec<_>>())
 }
 
 /// The rows of all hosts, and the distributions that they used, each listed once.
@@ -526,7 +526,7 @@ fn rotations(parts: &[HostPart<'_>]) -> Option<RotationFigures> {
 }
 
 fn operations(parts: &[HostPart<'_>]) -> Vec<OperationFigures> {
-    let of = |operation: Operation| {
+    let operation_figures = |operation: Operation| {
         let all: Vec<&OperationFigures> = parts
             .iter()
             .flat_map(|part| &part.measured.operations)
@@ -538,7 +538,7 @@ fn operations(parts: &[HostPart<'_>]) -> Vec<OperationFigures> {
             latency: distribution(all.iter().filter_map(|of| of.latency.as_ref())),
         })
     };
-    Operation::ALL.into_iter().filter_map(of).collect()
+    Operation::ALL.into_iter().filter_map(operation_figures).collect()
 }
 
 /// By kind, then ascending by size. They have no histograms in results, so that several hosts' percentiles stay unknown.
@@ -551,7 +551,7 @@ fn sizes(parts: &[HostPart<'_>]) -> Vec<SizeFigures> {
         let of_kind = all.iter().filter(|((operation, _), _)| *operation == kind).flat_map(|(_, of)| of);
         of_kind.fold(0u64, |sum, of| sum.saturating_add(of.figures.ios))
     };
-    let of = |(&(operation, size_bytes), of): (&(Operation, u64), &Vec<SizeFigures>)| {
+    let size_figures = |(&(operation, size_bytes), of): (&(Operation, u64), &Vec<SizeFigures>)| {
         let (figures, of_kind) = (added(of.iter().map(|of| of.figures)), ios(operation));
         let only = match &of[..] {
             [one] => Some(*one),
@@ -567,7 +567,7 @@ fn sizes(parts: &[HostPart<'_>]) -> Vec<SizeFigures> {
             p999_ns: only.and_then(|one| one.p999_ns),
         }
     };
-    all.iter().map(of).collect()
+    all.iter().map(size_figures).collect()
 }
 
 /// Streams of one name are one.

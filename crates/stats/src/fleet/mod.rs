@@ -97,10 +97,10 @@ pub fn merge(mut hosts: Vec<HostResult>) -> RunResult {
     }
     let first = senders.first().map(|first| first.result);
     let of_hosts = |lines: fn(&RunResult) -> &Vec<String>| -> Vec<String> {
-        let of = |sender: &Sender<'_>| {
+        let host_lines = |sender: &Sender<'_>| {
             lines(sender.result).iter().map(|line| of_host(sender.name, line)).collect::<Vec<_>>()
         };
-        senders.iter().flat_map(of).collect()
+        senders.iter().flat_map(host_lines).collect()
     };
     let mut errors = of_hosts(|result| &result.errors);
     errors.extend(refusal);
@@ -332,7 +332,7 @@ fn merge_time_span(
         numbers = numbers.after(span, span_result);
     }
     let with_axis: Vec<(HostAxis, &Measured)> = parts.iter().map(|part| (part.axis, part.measured)).collect();
-    let window = Window::of(&with_axis);
+    let window = Window::from_hosts(&with_axis);
     let start_ns = window.map(|window| window.start_ns);
     let merged_span = senders.first().and_then(|first| first.result.profile.time_spans.get(index));
     let is_complete = unfinished.is_empty() && fleet.without_result().next().is_none();
@@ -361,7 +361,7 @@ fn merge_time_span(
         host_time_span(sender, index, part, start_ns)
     };
     let told = FleetTimeSpan {
-        window: window.map(|window| window.told(Some(fleet.planned_start_ns))),
+        window: window.map(|window| window.to_common_window(Some(fleet.planned_start_ns))),
         hosts: senders.iter().map(of_host).collect(),
     };
     (span_result, told)

@@ -75,12 +75,12 @@ impl Layout {
 
 /// Population deviation of the I/Os per second over intervals; `None` without any.
 pub(super) fn std_devs(intervals: &[Directions<IntervalFigures>]) -> Option<Directions<f64>> {
-    let of = |rate: fn(&Directions<IntervalFigures>) -> f64| {
+    let std_dev = |rate: fn(&Directions<IntervalFigures>) -> f64| {
         let count = intervals.len() as f64;
         let mean = intervals.iter().map(rate).sum::<f64>() / count;
         (intervals.iter().map(|cell| (rate(cell) - mean).powi(2)).sum::<f64>() / count).sqrt()
     };
-    let all = Directions { read: of(|of| of.read.iops), write: of(|of| of.write.iops), total: of(|of| of.total.iops) };
+    let all = Directions { read: std_dev(|of| of.read.iops), write: std_dev(|of| of.write.iops), total: std_dev(|of| of.total.iops) };
     (!intervals.is_empty()).then_some(all)
 }
 

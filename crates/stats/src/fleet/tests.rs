@@ -1,7 +1,7 @@
 //! Loads of several hosts, of which everything is known: every I/O, and the true differences of the clocks.
 
 use super::*;
-use crate::latency::Merged;
+use crate::latency::MergedLatencies;
 use crate::simulation::exponential;
 use crate::{Input, RunContext, summarise};
 use hot::rng::Rng;
@@ -251,7 +251,7 @@ fn measured(result: &RunResult) -> &Measured {
     result.time_spans[0].measured.as_ref().expect("the hosts measured")
 }
 
-fn told(result: &RunResult) -> &FleetTimeSpan {
+fn fleet_span(result: &RunResult) -> &FleetTimeSpan {
     &result.fleet.as_ref().expect("several hosts").time_spans[0]
 }
 
@@ -282,7 +282,7 @@ fn three(rng: &mut Rng) -> Vec<Host> {
 }
 
 fn histogram<'a>(ios: impl Iterator<Item = &'a Io>) -> LatencyDistribution {
-    let mut all = Merged::default();
+    let mut all = MergedLatencies::default();
     for io in ios {
         all.add(&one(io.latency_ns), &[(hot::buckets::index(io.latency_ns) as u32, 1)]);
     }
@@ -344,7 +344,7 @@ fn hosts_whose_times_are_unknown_are_taken_to_have_measured_together() {
         HostResult { outcome, ..host.sent(index) }
     };
     let result = merge(hosts.iter().enumerate().map(unknown).collect());
-    let window = told(&result).window.expect("they measured");
+    let window = fleet_span(&result).window.expect("they measured");
     assert_eq!((window.start_ns, window.length_ns, window.uncertainty_ns), (None, 2 * S, None));
     assert!((measured(&result).total.total.iops - 2000.0).abs() < 1e-9, "{:?}", measured(&result).total);
     let fleet = result.fleet.as_ref().expect("several hosts");
@@ -386,7 +386,7 @@ fn the_window_has_the_ios_that_all_hosts_completed_in_it() {
         let counted = hosts.iter().flat_map(|host| &host.ios).filter(inside).count() as f64;
         let length_s = (ends_ns - begins_ns) as f64 / 1e9;
         let result = merged(&hosts);
-        let window = told(&result).window.expect("they measured together");
+        let window = fleet_span(&result).window.expect("they measured together");
         let (found, figures) = (measured(&result), measured(&result).total.total);
         let error = (figures.iops - counted / length_s).abs();
         assert!(error <= window.iops_uncertainty, "round {round}: {error} {window:?}");
@@ -407,7 +407,7 @@ fn drift_moves_the_end_of_a_long_measurement() {
     // 100 ppm of 1000 s are 100 ms.
     let fast = Host { drift_ppb: 100_000, ..Host::new("fast", 15 * S, 1000 * S) }.with_regular_ios(S);
     let exact = Host::new("exact", 15 * S, 1000 * S).with_regular_ios(S);
-    let window = told(&merged(&[fast, exact])).window.expect("they measured together");
+    let window = fleet_span(&merged(&[fast, exact])).window.expect("they measured together");
     assert_eq!(window.length_ns, 1000 * S - 100 * MS);
 }
 
@@ -420,7 +420,7 @@ fn parts_of_the_measurement_are_put_in_their_places() {
     late.ios.retain(|io| io.done_ns < 18 * S);
     let result = merged(&[early, late]);
     let found = measured(&result);
-    assert_eq!((found.elapsed_ns, told(&result).window.expect("8 s").start_ns), (8 * S, Some(7 * S.cast_signed())));
+    assert_eq!((found.elapsed_ns, fleet_span(&result).window.expect("8 s").start_ns), (8 * S, Some(7 * S.cast_signed())));
     let ios: Vec<u64> = found.intervals.iter().map(|interval| interval.total.ios).collect();
     assert_eq!(ios, [110, 100, 100, 100, 100, 100, 100, 100]);
     let series: Vec<u64> = found.series.read.ios.chunks(10).map(|cells| cells.iter().sum()).collect();
@@ -436,7 +436,7 @@ fn parts_of_the_measurement_are_put_in_their_places() {
     // Sums are of everything, rates of the window.
     assert_eq!(found.total.total.ios, 1010);
     assert!((found.total.total.iops - 810.0 / 8.0).abs() < 1e-9, "{:?}", found.total.total);
-    let begins: Vec<_> = told(&result).hosts.iter().map(|host| host.begins_ns).collect();
+    let begins: Vec<_> = fleet_span(&result).hosts.iter().map(|host| host.begins_ns).collect();
     assert_eq!(begins, [Some(-2 * S.cast_signed()), Some(0)]);
     let slowest = found.slowest.iter().map(|io| io.ended_at_ns).min().expect("there are I/Os");
     assert_eq!(slowest, 0, "what was before the window is at its start");
@@ -515,7 +515,7 @@ fn one_host_has_its_own_figures() {
     let total = found.confidence.as_ref().and_then(|of| of.total.as_ref());
     assert!(total.is_some_and(|total| !total.percentiles.is_empty()));
     assert_eq!((&found.confidence, &found.steadiness.iops), (&own.confidence, &own.steadiness.iops));
-    let window = told(&result).window.expect("it measured");
+    let window = fleet_span(&result).window.expect("it measured");
     assert_eq!((window.uncertainty_ns, window.iops_uncertainty.round()), (Some(0), 0.0));
 }
 
@@ -560,7 +560,7 @@ fn measurements_without_a_common_time_have_no_window() {
     let first = Host::new("h1", 15 * S, 2 * S).with_regular_ios(MS);
     let second = Host::new("h2", 18 * S, 2 * S).with_regular_ios(MS);
     let result = merged(&[first, second]);
-    assert_eq!(told(&result).window, None);
+    assert_eq!(fleet_span(&result).window, None);
     let found = measured(&result);
     assert_eq!((found.total.total.ios, found.series.read.ios.len()), (4000, 0));
     assert!(found.intervals.is_empty() && found.sections.is_empty());
@@ -583,7 +583,7 @@ fn hosts_keep_their_own_verdicts_and_figures() {
     let mut judged = host.result();
     judged.time_spans[0].verdict = Some(Verdict { findings: vec![finding] });
     let result = merge(vec![host.sent_as(0, judged)]);
-    let of_host = &told(&result).hosts[0];
+    let of_host = &fleet_span(&result).hosts[0];
     assert_eq!(of_host.verdict.as_ref().and_then(Verdict::severity), Some(Severity::Warn));
     let headline = of_host.headline.as_ref().expect("it measured");
     assert_eq!(

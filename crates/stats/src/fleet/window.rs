@@ -26,7 +26,7 @@ pub(super) struct Amounts {
 
 impl Window {
     /// `None` if there is no time in which all of them measured.
-    pub(super) fn of(hosts: &[(HostAxis, &Measured)]) -> Option<Self> {
+    pub(super) fn from_hosts(hosts: &[(HostAxis, &Measured)]) -> Option<Self> {
         let start_ns = hosts.iter().map(|(axis, _)| axis.begins_ns).max()?;
         let end_ns = hosts.iter().map(|(axis, _)| axis.ends_ns()).min()?;
         let length_ns = u64::try_from(end_ns.checked_sub(start_ns)?).ok().filter(|length_ns| *length_ns > 0)?;
@@ -43,7 +43,7 @@ impl Window {
             for (amounts, counts, figures) in
                 [(&mut read, &series.read, &total.read), (&mut write, &series.write, &total.write)]
             {
-                let course = |cells, total| Course { width_ns: series.width_ns, cells, total, elapsed_ns: *elapsed_ns };
+                let course = |cells, total| CumulativeCounts { width_ns: series.width_ns, cells, total, elapsed_ns: *elapsed_ns };
                 let (ios, bytes) = (course(&counts.ios, figures.ios), course(&counts.bytes, figures.bytes));
                 amounts.ios += ios.before(to_ns) - ios.before(from_ns);
                 amounts.bytes += bytes.before(to_ns) - bytes.before(from_ns);
@@ -54,7 +54,7 @@ impl Window {
     }
 
     /// The window in the form of results.
-    pub(super) fn told(&self, planned_start_ns: Option<i64>) -> CommonWindow {
+    pub(super) fn to_common_window(&self, planned_start_ns: Option<i64>) -> CommonWindow {
         let known = planned_start_ns.filter(|_| self.uncertainty_ns.is_some());
         let (ios, seconds) = (self.read.ios + self.write.ios, self.length_ns as f64 / 1e9);
         // Both ends may be off: so may be the length.
@@ -72,7 +72,7 @@ impl Window {
 
 /// I/Os or bytes that a host had completed by a time: evenly within each part of its series, and in the rest after the
 /// last whole part.
-struct Course<'a> {
+struct CumulativeCounts<'a> {
     width_ns: u64,
     cells: &'a [u64],
     total: u64,
@@ -90,7 +90,7 @@ struct Piece {
     passed: f64,
 }
 
-impl Course<'_> {
+impl CumulativeCounts<'_> {
     /// The part that a time within the measurement lies in.
     fn piece(&self, at_ns: i64) -> Piece {
         let at_ns = u64::try_from(at_ns).unwrap_or(0).min(self.elapsed_ns);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn parts_of_a_series_have_their_share() {
-        let course = Course { width_ns: 100, cells: &[10, 30], total: 50, elapsed_ns: 240 };
+        let course = CumulativeCounts { width_ns: 100, cells: &[10, 30], total: 50, elapsed_ns: 240 };
         let before = |at_ns| course.before(at_ns);
         assert_eq!(
             [-5, 0, 50, 100, 110, 200, 220, 240, 999].map(before),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn without_a_series_the_rate_is_that_of_the_whole() {
-        let course = Course { width_ns: 0, cells: &[], total: 50, elapsed_ns: 100 };
+        let course = CumulativeCounts { width_ns: 0, cells: &[], total: 50, elapsed_ns: 100 };
         assert_eq!([0, 10, 100].map(|at_ns| course.before(at_ns)), [0.0, 5.0, 50.0]);
     }
 }

@@ -107,13 +107,13 @@ mod tests {
 
     /// The least distance of all places of the peak, each fitted for itself.
     fn least(values: &[f64], weights: &[f64]) -> f64 {
-        let of = |peak: usize| {
+        let misfit = |peak: usize| {
             let points = || values.iter().copied().zip(weights.iter().copied());
             let (mut fitted, falling) = (rising(points().take(peak)).0, rising(points().skip(peak).rev()).0);
             fitted.extend(falling.into_iter().rev());
             distance(&fitted, values, weights)
         };
-        (1..=values.len()).map(of).fold(f64::INFINITY, f64::min)
+        (1..=values.len()).map(misfit).fold(f64::INFINITY, f64::min)
     }
 
     fn distance(fitted: &[f64], values: &[f64], weights: &[f64]) -> f64 {

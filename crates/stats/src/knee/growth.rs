@@ -28,7 +28,7 @@ impl Growth {
         };
         let points = curve.depths[tail..].iter().zip(&curve.runs[tail..]).flat_map(of_depth);
         let (depths, rates): (Vec<f64>, Vec<f64>) = points.unzip();
-        let fit = Fit::of(&rates, &depths);
+        let fit = Fit::new(&rates, &depths);
         let degrees_of_freedom = rates.len() as f64 - 2.0;
         let noise = (fit.squares() / degrees_of_freedom).sqrt();
         Self { slope: fit.coefficient, noise, standard_error: noise / fit.spread.sqrt(), degrees_of_freedom }

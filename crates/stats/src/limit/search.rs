@@ -30,7 +30,7 @@ pub const RUNS_MAX: u32 = 48;
 
 /// Next step of a search.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub enum SearchStep {
     /// A short run at the rate of this index.
     Probe(usize),
     /// A run of the full length.
@@ -85,7 +85,7 @@ impl<'a> Search<'a> {
     }
 
     /// The next run, or the end of the search.
-    pub fn due(&mut self) -> Next {
+    pub fn due(&mut self) -> SearchStep {
         if self.observations.len() as u32 >= RUNS_MAX {
             return self.end(false);
         }
@@ -97,29 +97,29 @@ impl<'a> Search<'a> {
         }
         let probes = self.observations.iter().filter(|run| !run.is_confirming).count() as u32;
         match self.place() {
-            Place::Probe(point) if probes < PROBES_MAX => Next::Probe(point),
+            Place::Probe(point) if probes < PROBES_MAX => SearchStep::Probe(point),
             Place::Probe(point) | Place::At(point) => {
                 let pair = self.pair_around(point);
                 self.pair = Some(pair);
                 let point = pair.holds.or(pair.fails).unwrap_or(0);
-                self.unless_exploring(Next::Confirm(point))
+                self.unless_exploring(SearchStep::Confirm(point))
             }
         }
     }
 
     /// The last runs of a search that has no answer yet are at much lower rates.
-    fn unless_exploring(&self, next: Next) -> Next {
+    fn unless_exploring(&self, next: SearchStep) -> SearchStep {
         let left = RUNS_MAX as usize - self.observations.len();
         match (next, self.pair) {
-            (Next::Confirm(_), Some(Pair { holds: Some(holds), fails: Some(_), .. })) if left <= EXPLORE => {
-                Next::Probe(self.index_of(self.rates[holds] * EXPLORED_SHARES[left % 2]))
+            (SearchStep::Confirm(_), Some(Pair { holds: Some(holds), fails: Some(_), .. })) if left <= EXPLORE => {
+                SearchStep::Probe(self.index_of(self.rates[holds] * EXPLORED_SHARES[left % 2]))
             }
             (next, _) => next,
         }
     }
 
     /// The next run of a pair, or the end; `None` if the answer is elsewhere.
-    fn confirm(&mut self, pair: Pair) -> Option<Next> {
+    fn confirm(&mut self, pair: Pair) -> Option<SearchStep> {
         let sides = [pair.holds, pair.fails].map(|point| point.map(|point| self.side(point, pair)));
         let is_enough = pair.holds.is_none_or(|_| pair.runs.0 >= CONFIRM_MIN)
             && pair.fails.is_none_or(|_| pair.runs.1 >= CONFIRM_MIN);
@@ -154,16 +154,16 @@ impl<'a> Search<'a> {
             (holds, fails) => holds.or(fails)?,
         };
         (runs.0.max(runs.1) < CONFIRM_MAX || runs.0 != runs.1 && pair.holds.is_some() && pair.fails.is_some())
-            .then_some(Next::Confirm(first))
+            .then_some(SearchStep::Confirm(first))
     }
 
-    fn end(&self, is_confirmed: bool) -> Next {
+    fn end(&self, is_confirmed: bool) -> SearchStep {
         let pair = self.pair.unwrap_or_else(|| {
             let (Place::Probe(point) | Place::At(point)) = self.place();
             self.pair_around(point)
         });
         let noise = if is_confirmed { None } else { noise::range(&self.observations, self.rates) };
-        Next::End(LimitFound { holds: pair.holds, fails: pair.fails, is_confirmed, noise, ..LimitFound::default() })
+        SearchStep::End(LimitFound { holds: pair.holds, fails: pair.fails, is_confirmed, noise, ..LimitFound::default() })
     }
 
     /// Two rates around the crossing, whose index counts the rates that hold.
@@ -259,12 +259,12 @@ impl<'a> Search<'a> {
 
     /// Where the confirming runs at a point lie together.
     fn side(&self, point: usize, pair: Pair) -> Side {
-        let of = |point: usize| -> Vec<f64> {
+        let shares_used = |point: usize| -> Vec<f64> {
             let runs = self.observations.iter().filter(|run| run.is_confirming && run.point == point);
             runs.map(|run| used(&run.sample)).collect()
         };
-        let runs = of(point);
-        let both: Vec<Vec<f64>> = [pair.holds, pair.fails].into_iter().flatten().map(of).collect();
+        let runs = shares_used(point);
+        let both: Vec<Vec<f64>> = [pair.holds, pair.fails].into_iter().flatten().map(shares_used).collect();
         // Relative scatter of a run, from both rates.
         let (mut squares, mut freedom) = (0.0, 0.0);
         for runs in both.iter().filter(|runs| runs.len() > 1) {

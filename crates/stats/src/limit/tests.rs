@@ -1,7 +1,7 @@
 //! Searches on queues of known law, on virtual time. `cargo test -p stats --lib limit::tests -- --ignored --nocapture`
 //! runs 200 searches on each.
 
-use super::{Next, Observation, Search};
+use super::{SearchStep, Observation, Search};
 use crate::simulation::{exponential, normal, uniform};
 use hot::rng::Rng;
 use model::limit::{Limit, LimitFound, LimitSample};
@@ -145,9 +145,9 @@ fn searched(rates: &[f64], mut sample: impl FnMut(f64, bool) -> LimitSample) -> 
     let mut runs = 0;
     loop {
         let (point, is_confirming) = match search.due() {
-            Next::Probe(point) => (point, false),
-            Next::Confirm(point) => (point, true),
-            Next::End(found) => return (found, runs),
+            SearchStep::Probe(point) => (point, false),
+            SearchStep::Confirm(point) => (point, true),
+            SearchStep::End(found) => return (found, runs),
         };
         let sample = sample(rates[point], is_confirming);
         search.observe(Observation { point, is_confirming, sample });

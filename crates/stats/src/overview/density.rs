@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn every_io_is_in_the_bin_of_its_latency() {
-        let of = |ns| buckets::index(ns) as u32;
-        let bins = density(&[(of(1024), 3), (of(1025), 1), (of(2048), 4)]);
+        let bucket = |ns| buckets::index(ns) as u32;
+        let bins = density(&[(bucket(1024), 3), (bucket(1025), 1), (bucket(2048), 4)]);
         assert_eq!(bins.len(), 9, "an octave and the first bin of the next");
         assert_eq!((bins[0].count, bins[8].count), (4, 4));
         assert!((bins[0].low_ns - 1024.0).abs() < 1e-6 && (bins[8].low_ns - 2048.0).abs() < 1e-6);

@@ -32,9 +32,9 @@ impl Stall {
         self.reads + self.writes + self.without_data
     }
 
-    fn of(ios: &[&SlowIo]) -> Option<Self> {
-        let of = |operation| ios.iter().filter(|io| io.operation() == operation).count();
-        let (reads, writes) = (of(Operation::Read), of(Operation::Write));
+    fn from_ios(ios: &[&SlowIo]) -> Option<Self> {
+        let count_of = |operation| ios.iter().filter(|io| io.operation() == operation).count();
+        let (reads, writes) = (count_of(Operation::Read), count_of(Operation::Write));
         Some(Self {
             began_at_ns: ios.iter().map(|io| began_at_ns(io)).min()?,
             ended_at_ns: ios.iter().map(|io| io.ended_at_ns).max()?,
@@ -58,7 +58,7 @@ pub fn stalls(ios: &[SlowIo]) -> Vec<Stall> {
     let preferred = |at_ns: &i128, ios: &[&SlowIo]| (outstanding(*at_ns, ios), Reverse(*at_ns));
     while let Some(at_ns) = left.iter().map(|io| began_at_ns(io)).max_by_key(|at_ns| preferred(at_ns, &left)) {
         let (together, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|io| is_outstanding(io, at_ns));
-        stalls.extend(Stall::of(&together));
+        stalls.extend(Stall::from_ios(&together));
         left = others;
     }
     stalls.sort_by_key(|stall| Reverse(stall.longest_ns));

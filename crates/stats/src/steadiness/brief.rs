@@ -19,14 +19,14 @@ const GAP_MAX: usize = 2;
 const PARTS_MAX: usize = 3;
 
 /// Level of most cells of a series, and the distance from it at which a cell is unlike them.
-pub(super) struct Usual {
+pub(super) struct UsualLevel {
     pub(super) median: f64,
     distance_min: f64,
 }
 
-impl Usual {
+impl UsualLevel {
     /// `None` if in half of the cells nothing happened.
-    pub(super) fn of(cells: &[f64]) -> Option<Self> {
+    pub(super) fn from_cells(cells: &[f64]) -> Option<Self> {
         let median = median(cells.to_vec())?;
         let deviation = MAD_TO_DEVIATION * self::median(cells.iter().map(|cell| (cell - median).abs()).collect())?;
         (median > 0.0).then(|| Self { median, distance_min: (DEVIATIONS * deviation).max(SHARE_MIN * median) })
@@ -63,7 +63,7 @@ pub(super) fn ranges(cells: &[f64], is_unlike: impl Fn(f64) -> bool) -> Vec<(usi
 fn slow_seconds(counts: &[f64], cell_ns: u64) -> Vec<(usize, usize)> {
     let width = 1_000_000_000_u64.div_ceil(cell_ns) as usize;
     let seconds: Vec<f64> = counts.windows(width).map(mean).collect();
-    let Some(usual) = Usual::of(&seconds) else { return Vec::new() };
+    let Some(usual) = UsualLevel::from_cells(&seconds) else { return Vec::new() };
     let is_slow = |second: f64| usual.is_below(second) && second <= (1.0 - SECOND_LACKS_MIN) * usual.median;
     let slowest = |begin: usize, end: usize| seconds[begin..end].iter().copied().fold(f64::INFINITY, f64::min);
     let narrowed = |(begin, end): (usize, usize)| {
@@ -92,7 +92,7 @@ fn slowest_part(counts: &[f64], limit: f64) -> (usize, usize) {
 
 /// The short parts that move the mean, or are slow for a second, and the cells that they hold.
 pub(super) fn changes(counts: &[f64], cell_ns: u64) -> Vec<(std::ops::Range<usize>, BriefChange)> {
-    let Some(usual) = Usual::of(counts) else { return Vec::new() };
+    let Some(usual) = UsualLevel::from_cells(counts) else { return Vec::new() };
     let (count, whole) = (counts.len() as f64, mean(counts));
     let per_s = |count: f64| count * 1e9 / cell_ns as f64;
     let change = |(begin, end): (usize, usize)| {

@@ -35,7 +35,7 @@ pub(super) fn at_the_beginning(values: &[f64]) -> Option<Cut> {
     // fades would be its own noise.
     let mut around_means = trend::detrended(beginning);
     around_means.extend(rest.iter().map(|value| value - mean(rest)));
-    let errors = [BatchMean::of(rest)?, BatchMean::of(&around_means)?];
+    let errors = [BatchMean::from_values(rest)?, BatchMean::from_values(&around_means)?];
     let degrees_of_freedom = errors.iter().map(|error| error.degrees_of_freedom).fold(f64::INFINITY, f64::min);
     let per_value = |error: &BatchMean, values: usize| error.std_error * error.std_error * values as f64;
     let variance = per_value(&errors[0], rest.len()).max(per_value(&errors[1], values.len()));

@@ -29,7 +29,7 @@ const PENALTIES: i32 = 12;
 /// large, clear and significant and each part is flat.
 pub(super) fn levels(values: &[f64]) -> Option<Vec<Level>> {
     let folded = folded(values);
-    let costs = Costs::of(&folded);
+    let costs = Costs::from_values(&folded);
     let shortest = ((folded.len() as f64 * CUT_MIN).ceil() as usize).max(2);
     let mut found = None;
     let mut tried = Vec::new();
@@ -71,7 +71,7 @@ fn are_levels(parts: &[&[f64]], whole: f64) -> bool {
     // The scatter is that of all parts around their own means.
     let around: Vec<f64> = parts.iter().flat_map(|part| part.iter().map(|value| value - mean(part))).collect();
     let scatter = parts.iter().map(|part| moments(part).1).fold(0.0, f64::max);
-    let Some(error) = BatchMean::of(&around).filter(|_| smallest >= CLEAR * scatter) else { return false };
+    let Some(error) = BatchMean::from_values(&around).filter(|_| smallest >= CLEAR * scatter) else { return false };
     let variance = error.std_error * error.std_error * around.len() as f64;
     let is_significant = |pair: &[&[f64]]| {
         let count = |part: &[f64]| part.len() as f64;

@@ -10,7 +10,7 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    pub(crate) fn of(values: &[f64]) -> Self {
+    pub(crate) fn from_values(values: &[f64]) -> Self {
         // Around the first value, so that the difference of sums loses no digits.
         let offset = values.first().copied().unwrap_or_default();
         let (mut sums, mut squares) = (vec![0.0], vec![0.0]);
@@ -119,9 +119,9 @@ mod tests {
     #[test]
     fn levels_are_cut_where_they_change() {
         let values: Vec<f64> = (0..90).map(|index| f64::from(index / 30 * 10 + index % 2)).collect();
-        assert_eq!(change_points(&Costs::of(&values), 20.0, 5), [30, 60]);
-        assert_eq!(change_points(&Costs::of(&[1.0; 90]), 1.0, 5), [0_usize; 0]);
-        assert_eq!(change_points(&Costs::of(&[1.0, 9.0]), 1.0, 2), [0_usize; 0], "too short for two parts");
+        assert_eq!(change_points(&Costs::from_values(&values), 20.0, 5), [30, 60]);
+        assert_eq!(change_points(&Costs::from_values(&[1.0; 90]), 1.0, 5), [0_usize; 0]);
+        assert_eq!(change_points(&Costs::from_values(&[1.0, 9.0]), 1.0, 2), [0_usize; 0], "too short for two parts");
     }
 
     proptest! {
@@ -129,7 +129,7 @@ mod tests {
         fn nothing_is_better(seed: u64, count in 10_usize..80, shortest in 1_usize..8, penalty in 0.01_f64..5.0) {
             let mut rng = Rng::new(seed);
             let values: Vec<f64> = (0..count).map(|at| (at / 17) as f64 + rng.below(1000) as f64 / 400.0).collect();
-            let costs = Costs::of(&values);
+            let costs = Costs::from_values(&values);
             let cuts = change_points(&costs, penalty, shortest);
             let (found, best) = (total(&costs, &cuts, penalty), exhaustive(&costs, penalty, shortest));
             if count >= 2 * shortest {

@@ -4,7 +4,7 @@
 //! slowest I/Os, of which a result holds but some: all their times lie at the same phase of the period, which the
 //! Rayleigh periodogram of the times shows (Brazier, Confidence intervals from the Rayleigh test, MNRAS 268, 1994).
 
-use super::brief::{Usual, ranges};
+use super::brief::{UsualLevel, ranges};
 use crate::sample::{mean, moments};
 use model::change::PeriodicStalls;
 use model::record::SlowIo;
@@ -38,7 +38,7 @@ const IN_PHASE_MIN: f64 = 0.5;
 
 /// Seen in the I/Os of each cell.
 pub(super) fn of_cells(ios: &[f64], cell_ns: u64) -> Option<PeriodicStalls> {
-    let usual = Usual::of(ios)?;
+    let usual = UsualLevel::from_cells(ios)?;
     let stalls = ranges(ios, |cell| usual.is_below(cell));
     if stalls.len() < STALLS_MIN {
         return None;

@@ -20,19 +20,19 @@ const ENDS: u32 = 20;
 
 impl Fit {
     fn line(values: &[f64]) -> Self {
-        Self::of(values, &(0..values.len()).map(|place| place as f64).collect::<Vec<_>>())
+        Self::new(values, &(0..values.len()).map(|place| place as f64).collect::<Vec<_>>())
     }
 
     /// A difference that fades until `end`, a share of the values.
     fn approach(values: &[f64], end: f64) -> Self {
         let constant = end * values.len() as f64 / CONSTANTS;
-        Self::of(values, &(0..values.len()).map(|place| (-(place as f64 + 0.5) / constant).exp()).collect::<Vec<_>>())
+        Self::new(values, &(0..values.len()).map(|place| (-(place as f64 + 0.5) / constant).exp()).collect::<Vec<_>>())
     }
 
     /// One step, after this number of values.
     fn step(values: &[f64], place: usize) -> Self {
         let shape: Vec<f64> = (0..values.len()).map(|index| f64::from(u8::from(index < place))).collect();
-        Self::of(values, &shape)
+        Self::new(values, &shape)
     }
 
     /// Change of a line from the start of the first value to the end of the last.
@@ -52,7 +52,7 @@ impl Fit {
 /// freedom.
 fn long_run_variance(residuals: &[f64]) -> (f64, f64) {
     let variance = |values: &[f64]| sum_of_squares(values) / (values.len() as f64 - 2.0);
-    let inflation = |values: &[f64]| Inflation::of(values, Fitted::Line);
+    let inflation = |values: &[f64]| Inflation::from_deviations(values, Fitted::Line);
     let (fine, batches) = (inflation(residuals), batches(residuals));
     let of_values = variance(residuals) * fine.of_variance;
     let of_batches = variance(&batches) * (residuals.len() / batches.len()) as f64;

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 /// The figures by which points are compared, beside the CPU usage of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compared {
+pub struct ComparedFigures {
     /// True: bytes per second; false: I/Os per second.
     pub by_bytes: bool,
     /// True if the mean latency counts.
@@ -17,7 +17,7 @@ pub struct Compared {
 
 /// The figures that points are compared by.
 #[derive(Clone, Copy)]
-pub(super) struct Scale(Compared);
+pub(super) struct Scale(ComparedFigures);
 
 /// The figures of a point that decide if it is better than another.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +31,11 @@ struct Merit {
 impl Scale {
     /// The mean latency where all points have it, else none; throughput in bytes where blocks are large or their sizes
     /// differ. Advice and headlines use the same figures.
-    pub(super) fn of(sweep: &Sweep, points: &[usize]) -> Self {
+    pub(super) fn from_points(sweep: &Sweep, points: &[usize]) -> Self {
         let mut known = points.iter().filter_map(|point| figures(sweep, *point));
         let has_latency = known.all(|figures| figures.mean_ns.is_some());
         let by_bytes = are_blocks_large(sweep, points) || are_blocks_varied(sweep, points);
-        Self(Compared { by_bytes, has_latency })
+        Self(ComparedFigures { by_bytes, has_latency })
     }
 
     /// In bytes or I/Os per second.
@@ -69,7 +69,7 @@ impl Merit {
 }
 
 fn merits(sweep: &Sweep, points: &[usize]) -> Vec<(usize, Merit)> {
-    let (scale, basis) = (Scale::of(sweep, points), basis(sweep, points));
+    let (scale, basis) = (Scale::from_points(sweep, points), basis(sweep, points));
     points.iter().filter_map(|point| Some((*point, scale.merit(figures_on(sweep, *point, basis)?)))).collect()
 }
 
@@ -87,9 +87,9 @@ pub(super) fn are_blocks_varied(sweep: &Sweep, points: &[usize]) -> bool {
 
 /// The throughput of each of these points, by which they are compared; 0 for those without figures.
 pub(super) fn throughputs(sweep: &Sweep, points: &[usize]) -> Vec<f64> {
-    let (scale, basis) = (Scale::of(sweep, points), basis(sweep, points));
-    let of = |point: &usize| figures_on(sweep, *point, basis).map_or(0.0, |figures| scale.throughput(figures));
-    points.iter().map(of).collect()
+    let (scale, basis) = (Scale::from_points(sweep, points), basis(sweep, points));
+    let throughput = |point: &usize| figures_on(sweep, *point, basis).map_or(0.0, |figures| scale.throughput(figures));
+    points.iter().map(throughput).collect()
 }
 
 /// The best of some points by throughput, then latency, then CPU usage; of equal ones the first.
@@ -99,8 +99,8 @@ pub(super) fn best_of(sweep: &Sweep, points: &[usize]) -> Option<usize> {
 }
 
 /// By which figures the points of a sweep are compared.
-pub fn compared(sweep: &Sweep) -> Compared {
-    Scale::of(sweep, &(0..sweep.points.len()).collect::<Vec<_>>()).0
+pub fn compared(sweep: &Sweep) -> ComparedFigures {
+    Scale::from_points(sweep, &(0..sweep.points.len()).collect::<Vec<_>>()).0
 }
 
 /// The points of these that no other one beats in throughput, mean latency and CPU usage.

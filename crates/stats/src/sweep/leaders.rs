@@ -70,7 +70,7 @@ pub fn leaders(sweep: &Sweep, points: &[usize]) -> Option<Leaders> {
 }
 
 fn samples(sweep: &Sweep, points: &[usize]) -> Vec<Sample> {
-    let (basis, scale) = (basis(sweep, points), Scale::of(sweep, points));
+    let (basis, scale) = (basis(sweep, points), Scale::from_points(sweep, points));
     let logarithm = |figures: &Headline| Some(scale.throughput(figures)).filter(|rate| *rate > 0.0).map(f64::ln);
     let sample = |point: &usize| {
         let runs = runs_on(sweep, *point, basis).into_iter().filter_map(Visit::headline);

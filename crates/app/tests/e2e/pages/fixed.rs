@@ -34,7 +34,7 @@ pub(crate) fn result(place: &Workplace, name: &str, seed: u64) {
 /// Writes the directory `limit` of a search for the highest rate into a workplace. Its confirmation depends on luck, so
 /// it is set here.
 pub(crate) fn search(place: &Workplace) {
-    let search = rate_search::made(place);
+    let search = rate_search::shared_search(place);
     let folder = place.path("limit");
     fs::create_dir(&folder).expect("our own folder");
     for (name, content) in &search.files {
@@ -72,7 +72,7 @@ fn random(place: &Workplace, seed: u64) -> RunResult {
     });
     let mut result: RunResult = serde_json::from_str(frame).expect("it is a result");
     let measured = result.time_spans[0].measured.as_mut().expect("it was measured");
-    Figures::of(seed).replace(measured);
+    Figures::from_seed(seed).replace(measured);
     result
 }
 
@@ -117,7 +117,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(seed: u64) -> Self {
+    fn from_seed(seed: u64) -> Self {
         let mut random = Random(seed);
         if seed == USUAL {
             let (latency_ns, rates) = ([200e3, 1e6], [7000.0, 3000.0]);

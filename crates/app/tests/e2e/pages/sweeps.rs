@@ -123,17 +123,17 @@ fn engines_of_depths_that_are_not_known_are_left_out() {
     let place = workplace!();
     let words_of_sweep = "sweep --vary o=1,2 --dir results -- -c1M -d1 -W0 -b4K -r -L a.dat";
     place.diskspd(words_of_sweep).run().expect_status(0);
-    let told = |page: &str| {
+    let names_an_engine = |page: &str| {
         let measured = page.split("<dl class=\"brief\"").nth(1).and_then(|rest| rest.split("</dd>").next());
         ["io_uring", "Linux AIO", "synchronous I/O"].iter().any(|engine| measured.expect("a brief").contains(engine))
     };
-    assert!(told(&page(&place, "results")));
+    assert!(names_an_engine(&page(&place, "results")));
     let mut sweep: Value = place.json("results/sweep.json");
     for visit in sweep["visits"].as_array_mut().expect("visits") {
         visit["outcome"]["measured"]["headline"].as_object_mut().expect("figures").remove("engines");
     }
     place.file("results/sweep.json", sweep.to_string().as_bytes());
-    assert!(!told(&page(&place, "results")));
+    assert!(!names_an_engine(&page(&place, "results")));
 }
 
 #[test]

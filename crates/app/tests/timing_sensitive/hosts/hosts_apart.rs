@@ -173,7 +173,7 @@ fn clocks_of_three_hosts_differ_by_what_the_result_says() {
 
 /// The part that is disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Who {
+enum DisturbedPart {
     Agent,
     Controller,
     Server,
@@ -181,7 +181,7 @@ enum Who {
 
 /// The kind of disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+enum Disturbance {
     /// It stalls for less than the 10 s after which it counts as lost.
     Pause,
     /// It stalls for longer.
@@ -200,14 +200,14 @@ enum Phase {
 }
 
 /// A server and three agents on this machine.
-struct Three {
+struct ThreeAgents {
     place: Workplace,
     port: u16,
     server: Option<Running>,
     agents: Vec<Option<Running>>,
 }
 
-impl Three {
+impl ThreeAgents {
     fn start() -> Result<Self, String> {
         let place = workplace!();
         let (server, port) = crate::hosts::server::start(&place, "")?;
@@ -231,23 +231,23 @@ impl Three {
     }
 
     /// Applies the disturbance to the agent of the first host, the controller or the server.
-    fn disturb(&mut self, who: Who, how: How, controller: &mut Option<Running>) {
+    fn disturb(&mut self, who: DisturbedPart, how: Disturbance, controller: &mut Option<Running>) {
         let victim = match who {
-            Who::Agent => self.agents[0].as_ref(),
-            Who::Controller => controller.as_ref(),
-            Who::Server => self.server.as_ref(),
+            DisturbedPart::Agent => self.agents[0].as_ref(),
+            DisturbedPart::Controller => controller.as_ref(),
+            DisturbedPart::Server => self.server.as_ref(),
         };
         let victim = victim.expect("it runs");
         match how {
-            How::Pause | How::LongPause => {
+            Disturbance::Pause | Disturbance::LongPause => {
                 victim.pause();
-                std::thread::sleep(Duration::from_secs(if how == How::Pause { 4 } else { 14 }));
+                std::thread::sleep(Duration::from_secs(if how == Disturbance::Pause { 4 } else { 14 }));
                 victim.go_on();
             }
-            How::Kill => match who {
-                Who::Agent => self.agents[0].take().expect("it runs").kill_hard(),
-                Who::Controller => controller.take().expect("it runs").kill_hard(),
-                Who::Server => {
+            Disturbance::Kill => match who {
+                DisturbedPart::Agent => self.agents[0].take().expect("it runs").kill_hard(),
+                DisturbedPart::Controller => controller.take().expect("it runs").kill_hard(),
+                DisturbedPart::Server => {
                     self.server.take().expect("it runs").kill_hard();
                     let nats = tool("nats-server").expect("it was there");
                     let words = format!("-a 127.0.0.1 -p {} -V", self.port);
@@ -277,12 +277,12 @@ impl Three {
 
 /// One disturbed load. In any case the controller ends, agents become idle again, a load that did not start leaves no
 /// file, and the result of a load that started is with the controller or the agent.
-fn disturbed(who: Who, how: How, phase: Phase) -> Result<(), String> {
+fn disturbed(who: DisturbedPart, how: Disturbance, phase: Phase) -> Result<(), String> {
     let case = format!("{who:?} {how:?} {phase:?}");
-    let mut three = Three::start()?;
+    let mut three = ThreeAgents::start()?;
     let size = if phase == Phase::Preparing { "-c300M" } else { "-c1M" };
     // As long as the disturbance, unless that is over before the start.
-    let seconds = if phase == Phase::Ending || (phase, how) == (Phase::Waiting, How::Kill) { 2 } else { 25 };
+    let seconds = if phase == Phase::Ending || (phase, how) == (Phase::Waiting, Disturbance::Kill) { 2 } else { 25 };
     let words = format!(
         "--on=nats://127.0.0.1:{}/h* --key=fleet.key {size} -b4K -r -o1 -g400 -W0 -L -d{seconds} --json r.json",
         three.port
@@ -319,7 +319,7 @@ fn disturbed(who: Who, how: How, phase: Phase) -> Result<(), String> {
         let kept = !three.files_of(&format!("state-h{host}")).is_empty();
         assert!(!started || kept || has_result, "{case}: h{host} lost its result: {log}");
     }
-    if how == How::Pause && who != Who::Controller && phase == Phase::Running {
+    if how == Disturbance::Pause && who != DisturbedPart::Controller && phase == Phase::Running {
         let ended = ended.expect("it was not killed");
         ended.expect_status(0);
         assert!(!ended.stdout.contains("lost-host"), "{case}: {ended}");
@@ -328,10 +328,10 @@ fn disturbed(who: Who, how: How, phase: Phase) -> Result<(), String> {
     Ok(())
 }
 
-fn all_disturbances() -> Vec<(Who, How, Phase)> {
+fn all_disturbances() -> Vec<(DisturbedPart, Disturbance, Phase)> {
     let mut all = Vec::new();
-    for who in [Who::Agent, Who::Controller, Who::Server] {
-        for how in [How::Pause, How::LongPause, How::Kill] {
+    for who in [DisturbedPart::Agent, DisturbedPart::Controller, DisturbedPart::Server] {
+        for how in [Disturbance::Pause, Disturbance::LongPause, Disturbance::Kill] {
             for phase in [Phase::Preparing, Phase::Waiting, Phase::Running, Phase::Ending] {
                 all.push((who, how, phase));
             }
@@ -344,7 +344,7 @@ fn all_disturbances() -> Vec<(Who, How, Phase)> {
 fn whatever_stands_still_or_dies_leaves_no_host_busy_and_no_file_behind() {
     let cases = match std::env::var_os(ALL_DISTURBANCES) {
         Some(_) => all_disturbances(),
-        None => vec![(Who::Server, How::Kill, Phase::Waiting), (Who::Controller, How::Kill, Phase::Waiting)],
+        None => vec![(DisturbedPart::Server, Disturbance::Kill, Phase::Waiting), (DisturbedPart::Controller, Disturbance::Kill, Phase::Waiting)],
     };
     for some in cases.chunks(4) {
         let skipped: Vec<String> = std::thread::scope(|scope| {

@@ -2,7 +2,7 @@
 
 use super::{MonitorScreen, Row};
 use crate::device_column::Column;
-use crate::screen::look::{Look, charts_height, draw_chart, draw_help, draw_trend, equal_parts};
+use crate::screen::look::{Styles, charts_height, draw_chart, draw_help, draw_trend, equal_parts};
 use crate::words;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -42,7 +42,7 @@ const HELP: [&str; 14] = [
 
 /// Draws the screen into a frame of any size.
 pub fn draw(frame: &mut Frame<'_>, screen: &MonitorScreen, has_colours: bool, zone: &TimeZone) {
-    let look = Look::new(has_colours);
+    let look = Styles::new(has_colours);
     let rows = screen.rows();
     // Time and keys, the table with its header, and the title of the charts.
     let others = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(4);
@@ -63,7 +63,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &MonitorScreen, has_colours: bool, zo
     }
 }
 
-fn title<'a>(screen: &'a MonitorScreen, zone: &TimeZone, look: &Look) -> Line<'a> {
+fn title<'a>(screen: &'a MonitorScreen, zone: &TimeZone, look: &Styles) -> Line<'a> {
     let mut parts = vec![Span::styled("diskspd monitor  ", look.heading), Span::raw(screen.host.as_str())];
     if let Some(last) = &screen.seen().last {
         let time = Timestamp::from_nanosecond(last.ended_at_unix_ns.into()).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -76,7 +76,7 @@ fn title<'a>(screen: &'a MonitorScreen, zone: &TimeZone, look: &Look) -> Line<'a
     Line::from(parts)
 }
 
-fn keys<'a>(screen: &'a MonitorScreen, look: &Look) -> Line<'a> {
+fn keys<'a>(screen: &'a MonitorScreen, look: &Styles) -> Line<'a> {
     if screen.is_typing_filter {
         return Line::from(vec![
             Span::styled("filter: ", look.heading),
@@ -93,7 +93,7 @@ fn keys<'a>(screen: &'a MonitorScreen, look: &Look) -> Line<'a> {
     Line::from(parts)
 }
 
-fn draw_table(frame: &mut Frame<'_>, screen: &MonitorScreen, rows: &[Row<'_>], area: Rect, look: &Look) {
+fn draw_table(frame: &mut Frame<'_>, screen: &MonitorScreen, rows: &[Row<'_>], area: Rect, look: &Styles) {
     if rows.is_empty() {
         let text = if screen.filter.is_empty() { "no devices yet" } else { "no device name matches" };
         frame.render_widget(Paragraph::new(text), area);
@@ -129,7 +129,7 @@ fn draw_table(frame: &mut Frame<'_>, screen: &MonitorScreen, rows: &[Row<'_>], a
     }
 }
 
-fn heading(column: Column, screen: &MonitorScreen, look: &Look) -> Cell<'static> {
+fn heading(column: Column, screen: &MonitorScreen, look: &Styles) -> Cell<'static> {
     let style = if column == screen.sort { look.sorted } else { look.heading };
     let width = usize::from(column.width());
     let text = match column {
@@ -139,7 +139,7 @@ fn heading(column: Column, screen: &MonitorScreen, look: &Look) -> Cell<'static>
     Cell::new(text).style(style)
 }
 
-fn cell(column: Column, row: &Row<'_>, name_width: usize, look: &Look) -> Cell<'static> {
+fn cell(column: Column, row: &Row<'_>, name_width: usize, look: &Styles) -> Cell<'static> {
     if column == Column::Device {
         return Cell::new(shortened(&label(row), name_width));
     }
@@ -165,7 +165,7 @@ fn shortened(text: &str, width: usize) -> String {
 }
 
 /// Reads and writes of each device over the last intervals, beside its row.
-fn draw_trends(frame: &mut Frame<'_>, rows: &[Row<'_>], offset: usize, area: Rect, look: &Look) {
+fn draw_trends(frame: &mut Frame<'_>, rows: &[Row<'_>], offset: usize, area: Rect, look: &Styles) {
     let lines = area.rows();
     for (index, line) in lines.enumerate() {
         let line = Rect { x: line.x + 1, width: line.width - 1, ..line };
@@ -177,7 +177,7 @@ fn draw_trends(frame: &mut Frame<'_>, rows: &[Row<'_>], offset: usize, area: Rec
     }
 }
 
-fn draw_line_chart(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Look, value: impl Fn(&DeviceRates) -> f64) {
+fn draw_line_chart(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Styles, value: impl Fn(&DeviceRates) -> f64) {
     let Some(history) = row.history else { return };
     draw_trend(frame, history.iter().map(value), area, look);
 }
@@ -192,7 +192,7 @@ const CHARTS: [Chart; 4] = [
     ("queue", |rates| rates.queue_length, words::with_two_decimals),
 ];
 
-fn draw_charts(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Look) {
+fn draw_charts(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Styles) {
     let facts = row.facts;
     let mut title = format!(" {} ", label(row));
     let size = facts.size_bytes.map(|bytes| Bytes(bytes).to_string());

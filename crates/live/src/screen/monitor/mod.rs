@@ -22,9 +22,9 @@ const FILTER_CHARS_MAX: usize = 40;
 pub struct MonitorScreen {
     /// Name of the machine.
     host: String,
-    live: Seen,
+    live: MonitorData,
     /// The data shown while paused; the rest is still updated.
-    frozen: Option<Box<Seen>>,
+    frozen: Option<Box<MonitorData>>,
     sort: Column,
     is_reversed: bool,
     filter: String,
@@ -36,7 +36,7 @@ pub struct MonitorScreen {
 
 /// Data shown.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct MonitorData {
     last: Option<DeviceInterval>,
     facts: BTreeMap<String, WatchedDevice>,
     history: BTreeMap<String, VecDeque<DeviceRates>>,
@@ -44,7 +44,7 @@ struct Seen {
 
 /// Result of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum KeyResult {
     /// Go on.
     Continue,
     /// Quit.
@@ -56,7 +56,7 @@ impl MonitorScreen {
     pub fn new(host: String) -> Self {
         Self {
             host,
-            live: Seen::default(),
+            live: MonitorData::default(),
             frozen: None,
             sort: Column::Busy,
             is_reversed: false,
@@ -83,17 +83,17 @@ impl MonitorScreen {
     }
 
     /// Executes the action of a key.
-    pub fn press(&mut self, key: Key) -> After {
+    pub fn press(&mut self, key: Key) -> KeyResult {
         if key == Key::Interrupt || (key.is_end() && !self.is_typing_filter) {
-            return After::Quit;
+            return KeyResult::Quit;
         }
         if self.is_typing_filter {
             self.type_filter(key);
-            return After::Continue;
+            return KeyResult::Continue;
         }
         if self.shows_help {
             self.shows_help = false;
-            return After::Continue;
+            return KeyResult::Continue;
         }
         match key {
             Key::Character('p' | ' ') => self.pause(),
@@ -111,7 +111,7 @@ impl MonitorScreen {
             Key::End => self.select(isize::MAX),
             _ => {}
         }
-        After::Continue
+        KeyResult::Continue
     }
 
     fn type_filter(&mut self, key: Key) {
@@ -143,7 +143,7 @@ impl MonitorScreen {
         self.selected = Some(rows[chosen].name.to_owned());
     }
 
-    fn seen(&self) -> &Seen {
+    fn seen(&self) -> &MonitorData {
         self.frozen.as_deref().unwrap_or(&self.live)
     }
 
@@ -259,7 +259,7 @@ mod tests {
 
     fn type_in(screen: &mut MonitorScreen, text: &str) {
         for character in text.chars() {
-            assert_eq!(screen.press(Key::Character(character)), After::Continue);
+            assert_eq!(screen.press(Key::Character(character)), KeyResult::Continue);
         }
     }
 
@@ -333,14 +333,14 @@ mod tests {
     #[test]
     fn it_ends_on_request() {
         for key in [Key::Character('q'), Key::Character('Q'), Key::Interrupt] {
-            assert_eq!(screen(&[]).press(key), After::Quit);
+            assert_eq!(screen(&[]).press(key), KeyResult::Quit);
             let mut helped = screen(&[]);
             helped.press(Key::Character('?'));
-            assert_eq!(helped.press(key), After::Quit, "from the help, too");
+            assert_eq!(helped.press(key), KeyResult::Quit, "from the help, too");
         }
         let mut typing = screen(&[]);
         type_in(&mut typing, "/q");
-        assert_eq!(typing.press(Key::Interrupt), After::Quit);
+        assert_eq!(typing.press(Key::Interrupt), KeyResult::Quit);
     }
 
     #[test]

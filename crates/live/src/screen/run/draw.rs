@@ -1,8 +1,8 @@
 //! The frame: phase and time, charts, latencies, the lower part, messages, and the keys.
 
-use super::{Below, RunScreen};
+use super::{LowerPane, RunScreen};
 use crate::device_column::Column;
-use crate::screen::look::{Look, charts_height, draw_bars, draw_chart, draw_help, equal_parts};
+use crate::screen::look::{Styles, charts_height, draw_bars, draw_chart, draw_help, equal_parts};
 use crate::words;
 use model::live::{LiveLatency, LiveLoad, LiveSide, LiveTimes};
 use model::units::mib;
@@ -38,7 +38,7 @@ const HELP: [&str; 12] = [
 
 /// Draws the screen into a frame of any size.
 pub fn draw(frame: &mut Frame<'_>, screen: &RunScreen, has_colours: bool) {
-    let look = Look::new(has_colours);
+    let look = Styles::new(has_colours);
     let height = frame.area().height;
     let load = u16::from(height >= HEIGHT_WITH_LOAD && !screen.load.is_empty());
     let messages = screen.messages.len().min(2) as u16;
@@ -65,7 +65,7 @@ pub fn draw(frame: &mut Frame<'_>, screen: &RunScreen, has_colours: bool) {
     }
 }
 
-fn title<'a>(screen: &'a RunScreen, look: &Look) -> Line<'a> {
+fn title<'a>(screen: &'a RunScreen, look: &Styles) -> Line<'a> {
     let mut parts = vec![Span::styled(format!("{}  ", screen.status), look.busy)];
     if let Some(last) = &screen.last {
         let (elapsed, left) = (seconds(last.elapsed_ns), seconds(last.left_ns));
@@ -83,7 +83,7 @@ fn seconds(ns: u64) -> u64 {
     ns.saturating_add(500_000_000) / 1_000_000_000
 }
 
-fn keys(screen: &RunScreen, look: &Look) -> Line<'static> {
+fn keys(screen: &RunScreen, look: &Styles) -> Line<'static> {
     if screen.is_ending {
         return Line::styled("the run is ending ...", look.busy);
     }
@@ -113,13 +113,13 @@ fn charts(screen: &RunScreen) -> [Chart; CHARTS_HEIGHT as usize] {
 fn below_height(screen: &RunScreen) -> usize {
     let figures = screen.last.as_ref().map(|last| &last.interval);
     match screen.below {
-        Below::Machine => 2 + screen.machine.devices.len(),
-        Below::Targets => 1 + screen.targets.len(),
-        Below::Threads => 1 + figures.map_or(0, |figures| figures.threads.len()),
+        LowerPane::Machine => 2 + screen.machine.devices.len(),
+        LowerPane::Targets => 1 + screen.targets.len(),
+        LowerPane::Threads => 1 + figures.map_or(0, |figures| figures.threads.len()),
     }
 }
 
-fn draw_charts(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look) {
+fn draw_charts(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Styles) {
     let charts = charts(screen);
     for ((name, at, in_words), line) in charts.into_iter().zip(equal_parts(area, charts.len())) {
         let values = screen.history.iter().map(|values| values[at]);
@@ -129,7 +129,7 @@ fn draw_charts(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Loo
 
 const FIGURES: [&str; 7] = ["I/Os per s", "MiB/s", "mean ms", "p50 ms", "p99 ms", "p99.9 ms", "max ms"];
 
-fn figures_heading(first: &str, width: usize, look: &Look) -> Line<'static> {
+fn figures_heading(first: &str, width: usize, look: &Styles) -> Line<'static> {
     Line::styled(format!("{first:<width$}{}", in_columns(&FIGURES)), look.heading)
 }
 
@@ -163,7 +163,7 @@ fn in_columns(cells: &[impl AsRef<str>]) -> String {
     cells.iter().fold(String::new(), |line, cell| line + &format!("{:>10}", cell.as_ref()))
 }
 
-fn latency_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
+fn latency_lines(screen: &RunScreen, look: &Styles) -> Vec<Line<'static>> {
     let mut lines = vec![figures_heading("", 10, look)];
     let Some(last) = &screen.last else { return lines };
     for (stretch, load) in [("last", &last.interval.total), ("so far", &last.so_far.total)] {
@@ -179,11 +179,11 @@ fn latency_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
     lines
 }
 
-fn draw_below(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look) {
+fn draw_below(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Styles) {
     let lines = match screen.below {
-        Below::Machine => return draw_machine(frame, screen, area, look),
-        Below::Targets => target_lines(screen, look),
-        Below::Threads => thread_lines(screen, look),
+        LowerPane::Machine => return draw_machine(frame, screen, area, look),
+        LowerPane::Targets => target_lines(screen, look),
+        LowerPane::Threads => thread_lines(screen, look),
     };
     let Some((heading, rest)) = lines.split_first() else { return };
     let room = usize::from(area.height).saturating_sub(1);
@@ -193,7 +193,7 @@ fn draw_below(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look
     frame.render_widget(Paragraph::new(shown), area);
 }
 
-fn target_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
+fn target_lines(screen: &RunScreen, look: &Styles) -> Vec<Line<'static>> {
     let last = screen.last.as_ref().map(|last| &last.interval);
     let are_hosts = last.is_some_and(|last| !last.hosts.is_empty());
     let mut lines = vec![figures_heading(if are_hosts { "Host" } else { "Target" }, 10, look)];
@@ -214,14 +214,14 @@ fn ending(path: &str, width: usize) -> String {
     }
 }
 
-fn thread_lines(screen: &RunScreen, look: &Look) -> Vec<Line<'static>> {
+fn thread_lines(screen: &RunScreen, look: &Styles) -> Vec<Line<'static>> {
     let mut lines = vec![figures_heading("Thread", 10, look)];
     let loads = screen.last.iter().flat_map(|last| &last.interval.threads);
     lines.extend(loads.enumerate().map(|(thread, load)| Line::raw(format!("{thread:<10}{}", figures(&load.total)))));
     lines
 }
 
-fn draw_machine(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Look) {
+fn draw_machine(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Styles) {
     let [cpus, devices] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     let busy = &screen.machine.cpus_busy_percent;
     if !busy.is_empty() {
@@ -257,7 +257,7 @@ fn draw_machine(frame: &mut Frame<'_>, screen: &RunScreen, area: Rect, look: &Lo
 
 #[cfg(test)]
 mod tests {
-    use super::super::MachineLook;
+    use super::super::MachineActivity;
     use super::*;
     use crate::screen::terminal::Key;
     use crate::testing;
@@ -312,7 +312,7 @@ mod tests {
             };
             let rates = testing::interval(1, &[("sda", 5_000.0)]).devices.remove("sda").expect("it is there");
             let devices = vec![("dm-0".to_owned(), rates), ("sda".to_owned(), rates)];
-            screen.take(interval, MachineLook { devices, cpus_busy_percent: vec![12.0, 100.0, 0.0, 50.0] });
+            screen.take(interval, MachineActivity { devices, cpus_busy_percent: vec![12.0, 100.0, 0.0, 50.0] });
         }
         screen
     }
@@ -350,7 +350,7 @@ mod tests {
         interval.phase = LivePhase::WarmUp;
         interval.interval.total.total.latency = None;
         screen.history.clear();
-        screen.take(interval, MachineLook::default());
+        screen.take(interval, MachineActivity::default());
         let picture = picture(&screen, 100, 30);
         let line = |name: &str| picture.lines().find(|line| line.contains(name)).expect(name).to_owned();
         assert_eq!(line("p99 ms ").matches(" -").count(), 2, "neither now nor at most: {picture}");
@@ -360,7 +360,7 @@ mod tests {
     fn busy_devices_come_first() {
         let mut screen = filled();
         let devices = testing::interval(1, &[("sda", 5.0), ("sdb", 500.0), ("sdc", 5.0)]).devices;
-        let machine = MachineLook { devices: devices.into_iter().collect(), cpus_busy_percent: Vec::new() };
+        let machine = MachineActivity { devices: devices.into_iter().collect(), cpus_busy_percent: Vec::new() };
         screen.take(screen.last.clone().expect("an interval"), machine);
         let names: Vec<&str> = screen.machine.devices.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["sdb", "sda", "sdc"]);

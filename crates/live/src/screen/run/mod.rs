@@ -17,7 +17,7 @@ const MESSAGES_MAX: usize = 50;
 
 /// Content of the lower part of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Below {
+pub enum LowerPane {
     /// The devices below the targets, and the CPUs.
     #[default]
     Machine,
@@ -27,7 +27,7 @@ pub enum Below {
     Threads,
 }
 
-impl Below {
+impl LowerPane {
     const fn next(self) -> Self {
         match self {
             Self::Machine => Self::Targets,
@@ -39,7 +39,7 @@ impl Below {
 
 /// The kernel's counters for the machine in the last interval.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct MachineLook {
+pub struct MachineActivity {
     /// Devices below the targets, by the kernel's names.
     pub devices: Vec<(String, DeviceRates)>,
     /// Busy time of each CPU, in percent.
@@ -61,9 +61,9 @@ pub struct RunScreen {
     last: Option<LiveInterval>,
     /// I/Os per second, bytes per second, mean and 99th percentile of latencies in nanoseconds; NaN = unknown.
     history: VecDeque<[f64; 4]>,
-    machine: MachineLook,
+    machine: MachineActivity,
     messages: VecDeque<String>,
-    below: Below,
+    below: LowerPane,
     shows_help: bool,
     /// The user asked the run to end.
     is_ending: bool,
@@ -73,7 +73,7 @@ pub struct RunScreen {
 
 /// Result of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum KeyResult {
     /// Go on.
     Continue,
     /// End the run.
@@ -108,7 +108,7 @@ impl RunScreen {
     }
 
     /// Adds an interval, and the machine's counters in it.
-    pub fn take(&mut self, interval: LiveInterval, machine: MachineLook) {
+    pub fn take(&mut self, interval: LiveInterval, machine: MachineActivity) {
         if self.history.len() == HISTORY_MAX {
             self.history.pop_front();
         }
@@ -120,9 +120,9 @@ impl RunScreen {
         let p99_ns = latency.map_or(f64::NAN, |latency| latency.p99_ns as f64);
         self.history.push_back([total.iops, total.bytes_per_s, mean_ns.unwrap_or(f64::NAN), p99_ns]);
         interval.phase.name().clone_into(&mut self.status);
-        if self.last.is_none() && self.below == Below::Machine && !interval.interval.hosts.is_empty() {
+        if self.last.is_none() && self.below == LowerPane::Machine && !interval.interval.hosts.is_empty() {
             // This host is not one of them.
-            self.below = Below::Targets;
+            self.below = LowerPane::Targets;
         }
         self.last = Some(interval);
         self.machine = machine;
@@ -132,18 +132,18 @@ impl RunScreen {
     }
 
     /// Executes the action of a key.
-    pub fn press(&mut self, key: Key) -> After {
+    pub fn press(&mut self, key: Key) -> KeyResult {
         if key.is_end() {
             self.is_ending = true;
-            return After::End;
+            return KeyResult::End;
         }
         if std::mem::take(&mut self.shows_help) {
-            return After::Continue;
+            return KeyResult::Continue;
         }
         match key {
-            Key::Character('m') => self.show(Below::Machine),
-            Key::Character('t') => self.show(Below::Targets),
-            Key::Character('h') => self.show(Below::Threads),
+            Key::Character('m') => self.show(LowerPane::Machine),
+            Key::Character('t') => self.show(LowerPane::Targets),
+            Key::Character('h') => self.show(LowerPane::Threads),
             Key::Tab => self.show(self.below.next()),
             Key::Character('?') => self.shows_help = true,
             Key::Up => self.offset = self.offset.saturating_sub(1),
@@ -153,10 +153,10 @@ impl RunScreen {
             Key::Home => self.offset = 0,
             _ => {}
         }
-        After::Continue
+        KeyResult::Continue
     }
 
-    fn show(&mut self, below: Below) {
+    fn show(&mut self, below: LowerPane) {
         self.below = below;
         self.offset = 0;
     }
@@ -169,19 +169,19 @@ mod tests {
     #[test]
     fn keys_choose_what_is_below_and_end_the_run() {
         let mut screen = RunScreen::new("diskspd a.dat".to_owned(), 1);
-        for (key, below) in [('t', Below::Targets), ('h', Below::Threads), ('m', Below::Machine), ('x', Below::Machine)]
+        for (key, below) in [('t', LowerPane::Targets), ('h', LowerPane::Threads), ('m', LowerPane::Machine), ('x', LowerPane::Machine)]
         {
-            assert_eq!((screen.press(Key::Character(key)), screen.below), (After::Continue, below), "{key}");
+            assert_eq!((screen.press(Key::Character(key)), screen.below), (KeyResult::Continue, below), "{key}");
         }
         screen.press(Key::Tab);
         screen.press(Key::Down);
-        assert_eq!((screen.below, screen.offset), (Below::Targets, 1));
+        assert_eq!((screen.below, screen.offset), (LowerPane::Targets, 1));
         screen.press(Key::Character('?'));
-        assert_eq!(screen.press(Key::Character('t')), After::Continue, "any key leaves the help");
-        assert_eq!(screen.below, Below::Targets, "and does nothing else");
+        assert_eq!(screen.press(Key::Character('t')), KeyResult::Continue, "any key leaves the help");
+        assert_eq!(screen.below, LowerPane::Targets, "and does nothing else");
         for end in [Key::Interrupt, Key::Character('q'), Key::Character('Q')] {
             screen.press(Key::Character('?'));
-            assert_eq!(screen.press(end), After::End, "from the help, too");
+            assert_eq!(screen.press(end), KeyResult::End, "from the help, too");
             screen.shows_help = false;
         }
     }
@@ -190,7 +190,7 @@ mod tests {
     fn what_is_kept_is_bounded() {
         let mut screen = RunScreen::default();
         for number in 0..2000 {
-            screen.take(LiveInterval::default(), MachineLook::default());
+            screen.take(LiveInterval::default(), MachineActivity::default());
             screen.message(number.to_string());
         }
         assert_eq!((screen.history.len(), screen.messages.len()), (HISTORY_MAX, MESSAGES_MAX));

@@ -272,7 +272,7 @@ fn groups<'a>(span: &'a TimeSpan, known: &KnownTargets<'_>) -> Vec<Group<'a>> {
 impl Group<'_> {
     /// The places of its targets.
     fn places(&self, span: &TimeSpan, known: &KnownTargets<'_>) -> Option<String> {
-        place::joined(self.indices.iter().map(|index| place::of(span, *index, known)), PLACES_MAX)
+        place::joined(self.indices.iter().map(|index| place::locate(span, *index, known)), PLACES_MAX)
     }
 
     /// Its load, with what all loads of the timespan have in common, and perhaps where its targets are.

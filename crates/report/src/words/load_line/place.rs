@@ -19,7 +19,7 @@ pub(crate) struct Place {
 }
 
 /// The place of the target of a timespan with this index.
-pub(crate) fn of(span: &TimeSpan, index: usize, known: &KnownTargets<'_>) -> Place {
+pub(crate) fn locate(span: &TimeSpan, index: usize, known: &KnownTargets<'_>) -> Place {
     let target = &span.targets[index];
     let kind = known.facts.get(&target.path).map(|facts| &facts.kind);
     let environment = known.environments.get(&target.path);

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use settings::{LINUX_IN_TARGET, LINUX_IN_TIME_SPAN, Setting, TARGET, TIME_SPAN, arbitrary};
 use std::collections::BTreeMap;
 
-fn of(span: &TimeSpan, found: &TargetsFound, is_windows: bool) -> String {
+fn describe_load(span: &TimeSpan, found: &TargetsFound, is_windows: bool) -> String {
     let (facts, environments) = (ByPath::new(&found.facts), ByPath::new(&found.environments));
     let is_rate_searched = false;
     load_line(span, &KnownTargets { facts, environments, plan: None, measured: None, is_windows, is_rate_searched })
@@ -28,7 +28,7 @@ fn span(change: impl FnOnce(&mut TimeSpan)) -> TimeSpan {
 
 /// The line of a profile without other known facts.
 fn line(change: impl FnOnce(&mut TimeSpan)) -> String {
-    of(&span(change), &TargetsFound::default(), false)
+    describe_load(&span(change), &TargetsFound::default(), false)
 }
 
 fn disk(name: &str, size_bytes: u64) -> BlockDevice {
@@ -64,12 +64,12 @@ fn a_file_on_a_disk() {
     });
     let found = files(&["f"], "ext4", &Backing::Devices(vec![disk("vda", 256 << 30)]));
     assert_eq!(
-        of(&span, &found, false),
+        describe_load(&span, &found, false),
         "8 KiB random 70/30 read/write, QD 16 (2 threads x 8), O_DIRECT + O_DSYNC, 1 GiB file on ext4 on vda (virtio, \
          256 GiB)"
     );
     assert_eq!(
-        of(&span, &TargetsFound::default(), true),
+        describe_load(&span, &TargetsFound::default(), true),
         "8 KiB random 70/30 read/write, QD 16 (2 threads x 8), unbuffered + write-through, 1 GiB target"
     );
 }
@@ -193,11 +193,11 @@ fn targets_that_are_alike_are_counted() {
         }
     };
     assert_eq!(
-        of(&two(sized), &ext4, false),
+        describe_load(&two(sized), &ext4, false),
         "64 KiB sequential read, QD 4 (2 targets x 1 thread x 2), page cache, 2 files of 2 GiB each on ext4 on vda \
          (virtio, 256 GiB)"
     );
-    let line = |change| of(&two(change), &TargetsFound::default(), false);
+    let line = |change| describe_load(&two(change), &TargetsFound::default(), false);
     assert_eq!(
         line(|span| span.thread_count = 4),
         "64 KiB sequential read, QD 16 (4 threads x 2 targets x 2), page cache, 2 targets"
@@ -237,7 +237,7 @@ fn targets_that_differ_follow_each_other() {
             (span.thread_count, span.request_count) = (2, 3);
         })
     };
-    let line = |count| of(&differing(count), &TargetsFound::default(), false);
+    let line = |count| describe_load(&differing(count), &TargetsFound::default(), false);
     assert_eq!(
         line(2),
         "1 KiB sequential read, page cache; 2 KiB sequential read, page cache; all: QD 6 (2 threads x 3 over all \
@@ -267,7 +267,7 @@ fn parts_of_targets() {
 #[test]
 fn what_targets_stand_on() {
     let on = |file_system: &str, backing: &Backing| {
-        let line = of(&span(|_| {}), &files(&["f"], file_system, backing), false);
+        let line = describe_load(&span(|_| {}), &files(&["f"], file_system, backing), false);
         line.split_once("page cache, ").map(|(_, place)| place.to_owned()).unwrap_or_default()
     };
     assert_eq!(on("tmpfs", &Backing::Memory), "file on tmpfs in memory");
@@ -295,7 +295,7 @@ fn devices_as_targets() {
         found.facts.insert("f".into(), TargetFacts::new(kind));
         let backing = Backing::Devices(vec![disk("vdb", 4 << 40)]);
         found.environments.insert("f".into(), TargetEnvironment { mount: None, backing });
-        of(&span(|span| span.targets[0].create_size = Some(Bytes(1 << 20))), &found, false)
+        describe_load(&span(|span| span.targets[0].create_size = Some(Bytes(1 << 20))), &found, false)
     };
     let device = line(TargetKind::Block(BlockFacts::default()));
     assert!(device.ends_with("page cache, block device vdb (virtio, 4 TiB)"), "{device}");
@@ -383,7 +383,7 @@ fn check_rows<T>(table: &'static [Setting<T>], part: fn(&mut TimeSpan) -> &mut T
                 span.thread_count = if setting.key == "request_count" { 4 } else { 0 };
             });
             setting.set_example(part(&mut span), random.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let line = of(&span, &TargetsFound::default(), is_windows);
+            let line = describe_load(&span, &TargetsFound::default(), is_windows);
             assert!(!line.is_empty() && !line.contains(char::is_control), "<{}>: {line:?}", setting.element);
             lines.insert(setting.shown(part(&mut span)), line);
         }
@@ -414,7 +414,7 @@ proptest! {
     #[test]
     fn any_profile_has_a_line(seed in any::<u64>(), is_windows in any::<bool>()) {
         for span in arbitrary::profile(seed).time_spans {
-            let line = of(&span, &TargetsFound::default(), is_windows);
+            let line = describe_load(&span, &TargetsFound::default(), is_windows);
             prop_assert!(!line.is_empty() && !line.contains(char::is_control), "{line:?}");
         }
     }

@@ -1,11 +1,11 @@
 //! Recommended points of a sweep, and the reasons, as lines.
 
 use crate::numbers::grouped;
-use model::doubt::Doubt;
+use model::doubt::RunWarnings;
 use model::headline::Headline;
 use model::sweep::{BlockSeries, DepthEstimate, DepthSeries, Setting, Sweep, Visit};
 use model::units::mib;
-use stats::sweep::{AcrossBlocks, Compared, Growth, Leaders};
+use stats::sweep::{AcrossBlocks, ComparedFigures, Growth, Leaders};
 
 /// The reason why depths of runs that all have warnings are not firm and have no interval: it would come from the
 /// points alone.
@@ -73,7 +73,7 @@ fn measured(sweep: &Sweep, points: &[usize]) -> usize {
 
 /// The figures by which points are compared: `IOPS, mean latency and CPU usage`.
 pub fn compared(sweep: &Sweep) -> String {
-    let Compared { has_latency, .. } = stats::sweep::compared(sweep);
+    let ComparedFigures { has_latency, .. } = stats::sweep::compared(sweep);
     let rate = unit(sweep);
     if has_latency { format!("{rate}, mean latency and CPU usage") } else { format!("{rate} and CPU usage") }
 }
@@ -88,7 +88,7 @@ pub fn none_beaten(sweep: &Sweep) -> Option<String> {
 /// `measured in runs with warnings (steal)`; `None` if a run of these points is sound.
 fn doubt(sweep: &Sweep, points: &[usize]) -> Option<String> {
     let runs = points.iter().flat_map(|point| stats::sweep::runs(sweep, *point)).filter_map(Visit::headline);
-    Doubt::of(runs)?.of_all()
+    RunWarnings::from_runs(runs)?.of_all()
 }
 
 /// The range where throughput still rises: `from -o16 to -o32: +24 % (78,108 to 97,000 IOPS)`, as measured.

@@ -84,7 +84,7 @@ fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
     let target = fleet.place.path("room-{host}/t.dat");
     let load = "-c1M -b4K -r -w50 -d60 --max-ios=200 -W0 -L";
     let place = &fleet.place;
-    let made = |command: &str, hosts: &str, dir: &str| {
+    let run_series = |command: &str, hosts: &str, dir: &str| {
         let words = format!("{command} --dir {dir} --on={}/{hosts} --key fleet.key -- {load}", fleet.url());
         let (target, folder) = (target.clone(), place.path(dir));
         move || {
@@ -94,7 +94,7 @@ fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
             })
         }
     };
-    let (repeat, ab) = (made("repeat --runs 2", "h*", "r"), made("ab --pairs 3 --vary o=1,2", "other", "ab"));
+    let (repeat, ab) = (run_series("repeat --runs 2", "h*", "r"), run_series("ab --pairs 3 --vary o=1,2", "other", "ab"));
     let (repeat, ab) = std::thread::scope(|scope| {
         let repeat = scope.spawn(repeat);
         let ab = ab();
