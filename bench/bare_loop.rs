@@ -31,7 +31,7 @@ use std::{env, io, ptr, slice, thread};
 use sys::machine_clock::{MachineClock, sample};
 use sys::mapping::{Mapping, untouched_table};
 
-/// What an I/O is counted in.
+/// Counters of an I/O.
 struct Statistics {
     tally: TallyCells,
     fine: Buckets,

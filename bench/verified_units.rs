@@ -1,4 +1,4 @@
-//! What one core makes and checks of verified data (`--verify`), in memory: the most that a thread can reach.
+//! Rates at which one core makes and checks verified data (`--verify`), in memory: the most that a thread can reach.
 //!
 //! ```text
 //! cargo run --release -p verify --example verified-units [SECONDS]

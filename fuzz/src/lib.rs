@@ -1,4 +1,4 @@
-//! What foreign bytes do to the readers: each function takes any bytes and must not panic.
+//! Readers of foreign bytes: each function takes any bytes and must not panic.
 //!
 //! The fuzzer calls them, and a test of `app` with the bytes of the corpus, so they hold whether or not
 //! somebody fuzzes.

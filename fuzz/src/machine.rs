@@ -139,7 +139,7 @@ fn read(root: &Root) {
     let _ = host::processor_state(root, &system.topology);
     let _ = host::housekeeping(root);
     let mut watch = HealthWatch::begin(root, names.iter().copied(), 0);
-    watch.look(1_000_000);
+    watch.read_messages(1_000_000);
     let _ = watch.notes();
     let share = |file_system: &str, source: &str| MountedFileSystem {
         file_system: file_system.to_owned(),

@@ -13,7 +13,7 @@ const CHALLENGE: &str = "0123456789abcdef0123456789abcdef";
 const LAST: u64 = 5;
 const NOW: Now = Now { monotonic_ns: 1_000_000_000_000, unix_ms: 1_800_000_000_000 };
 
-/// What comes on the network: as it is, and as the text of an order that a trusted key signed.
+/// Bytes from the network: as they are, and as the text of an order that a trusted key signed.
 ///
 /// Only what is meant for this agent, now, and for the first time is admitted, and nothing else changes what is admitted
 /// later.

@@ -238,7 +238,7 @@ pub fn page(bytes: &[u8]) {
     }
 }
 
-/// What the monitor keeps, as a page with charts.
+/// Files of the monitor, as a page with charts.
 pub fn recording(bytes: &[u8]) {
     if let Ok(recording) = import::recording::read(bytes) {
         assert!(import::recording::is_recording(bytes), "what can be read is known for what it is");
@@ -246,7 +246,7 @@ pub fn recording(bytes: &[u8]) {
     }
 }
 
-/// What `sweep` and `repeat` keep.
+/// Files of `sweep` and `repeat`.
 pub fn sweep(bytes: &[u8]) {
     let Ok(sweep) = import::json::read_sweep(bytes) else { return };
     let mut out = Vec::new();

@@ -41,7 +41,7 @@ pub use coarse_times::{CoarseTimes, Renames};
 pub use confined::{Argument, Cgroup, Denied, io_uring};
 pub use corrupt_data::{Corruption, Injected, Occasion, SECTOR_BYTES, WrongSector};
 pub use corrupting::Corrupting;
-pub use faulty::{IoRange, Call, Faulty, SlowRead};
+pub use faulty::{Call, Faulty, IoRange, SlowRead};
 pub use figures::{Report, Row, Table};
 pub use holder::Holder;
 pub use huge_pages::HugePages;

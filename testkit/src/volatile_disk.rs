@@ -19,7 +19,7 @@ pub enum Flushing {
 
 /// Numbers of writes to a sector; 0 = none.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct SectorWrites {
     on_medium: u64,
     /// The last write reported as completed.
     acknowledged: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Disk {
     /// By number of the sector; the latest data of each, and the number of its write.
     cache: BTreeMap<usize, (u64, Vec<u8>)>,
     /// The disk's own log of each sector.
-    known: Vec<Known>,
+    known: Vec<SectorWrites>,
     writes: u64,
     flushing: Flushing,
     /// Sectors lost by a partial flush.
@@ -63,7 +63,7 @@ impl Disk {
         Self {
             medium: vec![0; size_bytes as usize],
             cache: BTreeMap::new(),
-            known: vec![Known::default(); size_bytes as usize / SECTOR_BYTES],
+            known: vec![SectorWrites::default(); size_bytes as usize / SECTOR_BYTES],
             writes: 0,
             flushing,
             forgotten: BTreeSet::new(),
@@ -160,7 +160,7 @@ impl Disk {
         let mut after = AfterCut::default();
         for (sector, known) in (0..).zip(&self.known) {
             let set = match known {
-                Known { acknowledged: 0, .. } => continue,
+                SectorWrites { acknowledged: 0, .. } => continue,
                 _ if known.on_medium < known.flushed => &mut after.lost,
                 _ if known.on_medium < known.acknowledged => &mut after.unflushed,
                 _ => &mut after.right,

@@ -1,4 +1,4 @@
-//! What an I/O costs in instructions of this program, which callgrind counts alike on quiet and on
+//! Instructions of this program per I/O, which callgrind counts alike on quiet and on
 //! busy machines.
 //!
 //! The difference of two runs of different length leaves out start and end.

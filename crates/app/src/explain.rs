@@ -58,7 +58,10 @@ pub(crate) fn names() -> Vec<&'static str> {
 }
 
 fn explanations() -> Vec<Explanation> {
-    fn explain_rule<S: RuleSet<Documentation = &'static str>>(rule: &Rule<S>, reported_by: &'static str) -> Explanation {
+    fn explain_rule<S: RuleSet<Documentation = &'static str>>(
+        rule: &Rule<S>,
+        reported_by: &'static str,
+    ) -> Explanation {
         let texts = [("Computed from", rule.computed_from), ("Value", rule.unit), ("What to do", rule.advice)];
         let texts = texts.map(|(label, text)| (label, text.into())).into();
         Explanation { name: rule.name, reported_by, severity: rule.severity, texts }

@@ -19,7 +19,7 @@ use model::profile::Target;
 use model::record::{Outcome, Record};
 use model::result::{RunResult, Tool};
 use model::targets_found::TargetsFound;
-use model::tier::{TierMismatch, TargetMedia};
+use model::tier::{TargetMedia, TierMismatch};
 use plan::{Choices, Refusal, RefusalKind, SharedFiles, SharedStage};
 use report::words::load_line::{KnownTargets, load_line};
 use run::Machine;

@@ -46,9 +46,9 @@ pub(crate) fn run(mut command: ReportCommand) -> Status {
             };
             text.map_err(|error| of_file(file, &unwritten(&error)))
         }),
-        ReportCommand::Look { files, part, slowest } => {
-            each(files, |file| render_views(&read(file)?, part.as_ref(), *slowest).map_err(|reason| of_file(file, &reason)))
-        }
+        ReportCommand::Look { files, part, slowest } => each(files, |file| {
+            render_views(&read(file)?, part.as_ref(), *slowest).map_err(|reason| of_file(file, &reason))
+        }),
         ReportCommand::Table { sources, devices, output } => runs_table::make(sources, *devices, output.as_ref()),
         ReportCommand::Convert { file, output, form: Form::Csv } if file.is_dir() => {
             let output = (output.clone(), TableForm::Csv { append: false });

@@ -238,7 +238,8 @@ impl Folder {
     /// and root, may have written it.
     pub(crate) fn open(path: PathBuf, kind: SeriesKind, replace_output: bool) -> Result<(Self, Sweep), ResumeError> {
         let file = path.join(kind.file());
-        let unreadable = |error: io::Error| ResumeError::Unreadable(format!("cannot read '{}': {error}", file.display()));
+        let unreadable =
+            |error: io::Error| ResumeError::Unreadable(format!("cannot read '{}': {error}", file.display()));
         let held = HeldFolder::open(&path).map_err(unreadable)?;
         check_owner(&path, &held.state().map_err(unreadable)?)?;
         if held.find(kind.file().as_ref()).map_err(unreadable)?.is_some_and(|found| !found.is_regular) {

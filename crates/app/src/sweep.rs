@@ -337,7 +337,10 @@ pub(crate) fn delete(request: &SweepRequest, signals: &Signals) {
 }
 
 /// Checks all points before anything is written.
-fn check_all(request: &SweepRequest, runner: &mut dyn SeriesRunner) -> Result<BTreeSet<(PathBuf, u64)>, ProfileRefusal> {
+fn check_all(
+    request: &SweepRequest,
+    runner: &mut dyn SeriesRunner,
+) -> Result<BTreeSet<(PathBuf, u64)>, ProfileRefusal> {
     // Points of a search do not differ in anything that could be refused.
     let is_search = !request.options.limits.is_empty();
     // A stream alone uses the files that all streams together create.

@@ -167,7 +167,8 @@ fn value_of_argument(argument: &Arg, findings: &[&str]) -> Value {
 
 /// All performance counters.
 fn counters() -> impl Iterator<Item = String> {
-    let counter_paths = |object: CounterObject| object.counters().into_iter().map(move |counter| object.path("*", counter));
+    let counter_paths =
+        |object: CounterObject| object.counters().into_iter().map(move |counter| object.path("*", counter));
     CounterObject::ALL.into_iter().flat_map(counter_paths)
 }
 

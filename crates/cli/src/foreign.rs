@@ -175,7 +175,9 @@ fn nearest(tool: Tool, settings: &[(String, String)], options: &[Vec<String>], t
         let value = last.get(word.name).copied().unwrap_or_default();
         match word.says {
             ValueTranslation::Target if !value.is_empty() => targets = value.split(':').map(str::to_owned).collect(),
-            ValueTranslation::Pattern => wanted.extend(pattern(value, last.keys().any(|name| name.starts_with("rwmix")))),
+            ValueTranslation::Pattern => {
+                wanted.extend(pattern(value, last.keys().any(|name| name.starts_with("rwmix"))));
+            }
             _ => wanted.extend(word.argument(value).map(|argument| vec![argument])),
         }
     }
@@ -233,7 +235,9 @@ impl Word {
                 (!is_off && value.starts_with(|c: char| c.is_ascii_digit())).then(|| format!("{option}{value}"))
             }
             ValueTranslation::Size(option) => size(value).map(|size| format!("{option}{size}")),
-            ValueTranslation::Seconds(option) => decimal::whole_seconds(value).ok().map(|seconds| format!("{option}{seconds}")),
+            ValueTranslation::Seconds(option) => {
+                decimal::whole_seconds(value).ok().map(|seconds| format!("{option}{seconds}"))
+            }
             ValueTranslation::Rest(option) => {
                 let share = value.parse::<u32>().ok().filter(|share| *share <= 100)?;
                 Some(format!("{option}{}", 100 - share))

@@ -48,8 +48,8 @@ pub use loaded::read_job;
 pub use outputs::{Destination, Form, Outputs};
 pub use replay::replay_request;
 pub use request::{
-    Criteria, Environment, Events, JournalOption, LoadRequest, LoadedProfile, Overrides, ParseFailure, RunOptions, RunRequest,
-    ShortReport, ShowRequest,
+    Criteria, Environment, Events, JournalOption, LoadRequest, LoadedProfile, Overrides, ParseFailure, RunOptions,
+    RunRequest, ShortReport, ShowRequest,
 };
 pub use settings::job::{FORM as JOB_FORM, Job, is_job, write_job};
 pub use settings::xml::{XmlFault, read_profile, write_profile};

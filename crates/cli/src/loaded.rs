@@ -164,7 +164,10 @@ mod tests {
             ("-Xp -Rpxml", ResultFormat::Text, ResultFormat::Xml),
         ] {
             let profile = Profile { result_format: seen, ..profile(&["*1", "#1", "C:"]) };
-            let Ok(LoadedProfile::Show(request)) = request(line).load(profile.clone(), &EnvironmentWithFiles(&[])) else { panic!("{line}") };
+            let Ok(LoadedProfile::Show(request)) = request(line).load(profile.clone(), &EnvironmentWithFiles(&[]))
+            else {
+                panic!("{line}")
+            };
             assert_eq!(request.format, format, "{line}");
             assert_eq!(request.profile, Profile { result_format: format, ..profile });
         }

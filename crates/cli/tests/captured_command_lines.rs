@@ -8,7 +8,8 @@
 #![allow(clippy::unwrap_used)] // A faulty data file may stop the tests.
 
 use cli::{
-    Command, Environment, LineCommand, LoadRequest, LoadedProfile, ParseFailure, XmlFault, parse, read_profile, write_profile,
+    Command, Environment, LineCommand, LoadRequest, LoadedProfile, ParseFailure, XmlFault, parse, read_profile,
+    write_profile,
 };
 use model::profile::Profile;
 use model::validate::{Purpose, validate};

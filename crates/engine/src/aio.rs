@@ -5,7 +5,7 @@
 
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
-use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait, take_from};
+use crate::{Completion, Engine, Op, PollResult, Pushed, SlotId, Wait, take_from};
 use model::operation::Operation;
 use model::profile::FlushCall;
 use std::io;
@@ -61,7 +61,7 @@ pub struct AioEngine {
     regions: ManuallyDrop<Regions>,
     /// The kernel reads the blocks of operations while it takes them.
     prepared: Prepared<ControlBlock>,
-    /// What their buffers have room for.
+    /// Bytes for which their buffers have room.
     longest: Prepared<u32>,
     staged: Vec<*const ControlBlock>,
     events: Box<[Event]>,

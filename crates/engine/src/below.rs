@@ -7,7 +7,7 @@ use crate::aio::AioEngine;
 use crate::null::NullEngine;
 use crate::sync::SyncEngine;
 use crate::uring::UringEngine;
-use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
+use crate::{Completion, Engine, Op, PollResult, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::profile::FlushCall;

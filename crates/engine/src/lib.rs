@@ -28,7 +28,7 @@ pub type SlotId = u32;
 /// One I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Op {
-    /// What it does.
+    /// Its kind.
     pub operation: Operation,
     /// Which of the engine's open targets.
     pub file: u32,
@@ -74,7 +74,7 @@ pub struct Completion {
     pub ended_ns: u64,
 }
 
-/// What [`Engine::poll`] found.
+/// Result of [`Engine::poll`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PollResult {
     /// Completions that can be taken.
@@ -95,7 +95,7 @@ pub(crate) fn take_from(done: &mut Vec<Completion>, most: u32, mut each: impl Fn
     }
 }
 
-/// What [`Engine::push`] waits for.
+/// Condition that [`Engine::push`] waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Nothing: submit and look.
@@ -114,7 +114,7 @@ pub enum Wait {
     },
 }
 
-/// What [`Engine::push`] did.
+/// Result of [`Engine::push`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
     /// Operations handed to the kernel.

@@ -6,7 +6,7 @@
 use crate::buffers::Region;
 use crate::one_by_one::{OneByOne, Waiting};
 use crate::prepared::Prepared;
-use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
+use crate::{Completion, Engine, Op, PollResult, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::profile::FlushCall;
@@ -20,7 +20,7 @@ pub struct MappedTarget {
     pub memory: FileMapping,
     /// Copies that bypass the CPU's caches (`-Smw`).
     pub non_temporal: bool,
-    /// What makes a write durable (`-N`).
+    /// Method that makes a write durable (`-N`).
     pub persist: Option<Persist>,
 }
 
@@ -30,7 +30,7 @@ pub struct Mapped<E, C> {
     inner: E,
     /// Some targets are the inner engine's, or it flushes.
     has_inner: bool,
-    /// What the latest look found there and was not taken.
+    /// Completions that the latest poll found there and that were not taken.
     inner_found: u32,
     /// By file number; `None` = the inner engine's.
     targets: Vec<Option<MappedTarget>>,

@@ -2,7 +2,7 @@
 
 use crate::buffers::{Region, Regions};
 use crate::prepared::Prepared;
-use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait, take_from};
+use crate::{Completion, Engine, Op, PollResult, Pushed, SlotId, Wait, take_from};
 use model::operation::Operation;
 use model::profile::FlushCall;
 use std::io;

@@ -12,7 +12,7 @@ pub(crate) struct Waiting {
     pub(crate) offset: u64,
 }
 
-/// What waits, in order. The counts wrap; what they count is at their remainder by the number of places, a power of two.
+/// A queue in order. The counts wrap; an operation is at its count's remainder by the number of places, a power of two.
 #[derive(Debug)]
 pub(crate) struct OneByOne<C> {
     clock: C,
@@ -39,7 +39,7 @@ impl<C: Clock> OneByOne<C> {
         self.staged = self.staged.wrapping_add(1);
     }
 
-    /// What is staged may be done. Gives how many operations that are.
+    /// Hands staged operations over to be done. Returns their number.
     #[inline]
     pub(crate) fn hand_over(&mut self) -> u32 {
         let before = self.handed_over;
@@ -64,7 +64,7 @@ impl<C: Clock> OneByOne<C> {
         each(self.stamped(next.slot, || transfer(&next)));
     }
 
-    /// What `transfer` leads to, with a stamp before and after.
+    /// The completion of `transfer`, with a stamp before and after.
     #[inline]
     pub(crate) fn stamped(&self, slot: SlotId, transfer: impl FnOnce() -> i32) -> Completion {
         let begun_ns = self.clock.now_ns();

@@ -1,4 +1,4 @@
-//! What requests do again and again, as operations that lack only their offset.
+//! Operations that requests repeat, which lack only their offset.
 
 use crate::SlotId;
 use model::operation::Operation;

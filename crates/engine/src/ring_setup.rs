@@ -131,7 +131,7 @@ mod tests {
     const EVERYTHING: RingSettings =
         RingSettings { submission_polling: false, completion_polling: false, deferred_completions: true };
 
-    /// What a kernel that knows these flags makes of the settings: the flags that worked, what was
+    /// Result of the settings on a kernel that knows these flags: the flags that worked, those that were
     /// left out, and the number of attempts.
     fn on(known: NewerFlags, settings: RingSettings) -> (NewerFlags, Option<&'static str>, u32) {
         let mut attempts = 0;

@@ -5,7 +5,7 @@ use crate::buffers::{Region, Regions};
 use crate::one_by_one::{OneByOne, Waiting};
 use crate::prepared::Prepared;
 use crate::target;
-use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
+use crate::{Completion, Engine, Op, PollResult, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::operation::Operation;
 use model::profile::FlushCall;
@@ -37,7 +37,7 @@ struct Call {
     /// Dangling if no data is transferred.
     address: NonNull<u8>,
     length: usize,
-    /// What the address has room for.
+    /// Bytes for which the address has room.
     length_max: usize,
 }
 
@@ -96,7 +96,7 @@ impl<C: Clock> Engine for SyncEngine<C> {
     const TAKES_MANY: bool = false;
     const DOES_NOW: bool = true;
 
-    /// What the operation names is checked here, once for all the times that it is done.
+    /// The file and the buffer of the operation are checked here, once for all the times that it is done.
     fn prepare(&mut self, slot: SlotId, op: &Op) {
         let call = Call {
             operation: op.operation,

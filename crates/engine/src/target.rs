@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use sys::confinement;
 
-/// What an open descriptor leads to.
+/// File or device behind an open descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
     /// A regular file.
@@ -79,7 +79,7 @@ pub fn open(path: &Path, plan: &OpenPlan) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// What an open descriptor leads to.
+/// File or device behind an open descriptor.
 ///
 /// # Errors
 ///

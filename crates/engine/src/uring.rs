@@ -5,7 +5,7 @@ use crate::prepared::Prepared;
 use crate::ring_handle::RingHandle;
 use crate::ring_setup::{ENTRIES_MAX, RingSettings, build};
 use crate::target;
-use crate::{Completion, Engine, PollResult, Op, Pushed, SlotId, Start, Wait};
+use crate::{Completion, Engine, Op, PollResult, Pushed, SlotId, Start, Wait};
 use io_uring::types::{CancelBuilder, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use model::operation::Operation;
@@ -46,7 +46,7 @@ pub struct UringEngine {
     block_devices: Vec<bool>,
     regions: ManuallyDrop<Regions>,
     prepared: Prepared<squeue::Entry>,
-    /// What their buffers have room for.
+    /// Bytes for which their buffers have room.
     longest: Prepared<u32>,
     /// The kernel knows each region by its index.
     registered: bool,
@@ -67,7 +67,7 @@ pub struct UringEngine {
     is_special: bool,
 }
 
-/// What memory is planned by.
+// The plan of memory counts with these sizes.
 const _: () = assert!(
     Operation::COUNT * (size_of::<squeue::Entry>() + size_of::<u32>()) <= model::limits::PREPARED_BYTES as usize
 );
@@ -157,7 +157,7 @@ impl UringEngine {
         registered
     }
 
-    /// What a refusal of the whole call means.
+    /// The error for a refusal of the whole call.
     #[cold]
     fn refused(error: io::Error) -> io::Result<Pushed> {
         match error.raw_os_error() {

@@ -626,18 +626,20 @@ fn courses() -> impl Strategy<Value = SimulatedRun> {
         any::<bool>(),
     )
         .prop_map(
-            |(hosts, seed, (lost, delay_ms), prepare_ms, load_ms, controller_dies_ms, user_stops_ms, shared)| SimulatedRun {
-                shared,
-                offsets: hosts.iter().map(|(_, offset)| *offset).collect(),
-                hosts: hosts.into_iter().map(|(fault, _)| fault).collect(),
-                seed,
-                lost,
-                delay_ms,
-                prepare_ms,
-                load_ms,
-                controller_dies_ms,
-                user_stops_ms,
-                held_back_from_ms: None,
+            |(hosts, seed, (lost, delay_ms), prepare_ms, load_ms, controller_dies_ms, user_stops_ms, shared)| {
+                SimulatedRun {
+                    shared,
+                    offsets: hosts.iter().map(|(_, offset)| *offset).collect(),
+                    hosts: hosts.into_iter().map(|(fault, _)| fault).collect(),
+                    seed,
+                    lost,
+                    delay_ms,
+                    prepare_ms,
+                    load_ms,
+                    controller_dies_ms,
+                    user_stops_ms,
+                    held_back_from_ms: None,
+                }
             },
         )
 }

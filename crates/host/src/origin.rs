@@ -1,7 +1,7 @@
 //! Origin of a file: created by this tool, according to its mark, or foreign. And content of a device, by samples.
 
 use model::facts::Origin;
-use model::mark::{ATTRIBUTE, Mark, RUN_ATTRIBUTE, MarkedFileState};
+use model::mark::{ATTRIBUTE, Mark, MarkedFileState, RUN_ATTRIBUTE};
 use std::fs::File;
 use std::io;
 use std::iter;

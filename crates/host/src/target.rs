@@ -31,7 +31,8 @@ pub fn targets(root: &Root, questions: &[TargetQuestion]) -> BTreeMap<PathBuf, T
         all.creates = all.creates.into_iter().chain(question.creates).max_by_key(|(size, _)| *size);
     }
     let mut file_systems = FileSystems::new(root);
-    let facts = |(path, question): (&Path, TargetQuestion)| (path.to_owned(), read_facts(root, &mut file_systems, &question));
+    let facts =
+        |(path, question): (&Path, TargetQuestion)| (path.to_owned(), read_facts(root, &mut file_systems, &question));
     merged.into_iter().map(facts).collect()
 }
 
@@ -271,7 +272,8 @@ fn look_for_owners(
     if question.creates.is_some() && matches!(facts.origin, Origin::Ours { .. }) {
         facts.fully_written = sys::extents::is_fully_written(file, facts.size_bytes).ok();
     }
-    facts.openers = if question.shared { openers::of_shared(root, file, path) } else { openers::find(root, file, path) };
+    facts.openers =
+        if question.shared { openers::of_shared(root, file, path) } else { openers::find(root, file, path) };
     facts.not_writable = not_writable(path, facts);
 }
 

@@ -215,7 +215,12 @@ impl<'a> Files<'a> {
     }
 
     /// The effect of `-c` on this path. `None` = refused.
-    pub(crate) fn create(&mut self, path: &Path, wanted: RequestedFile, findings: &mut Findings) -> Option<Preparation> {
+    pub(crate) fn create(
+        &mut self,
+        path: &Path,
+        wanted: RequestedFile,
+        findings: &mut Findings,
+    ) -> Option<Preparation> {
         if self.precreated.contains(path) {
             return Some(Preparation::MadeBefore);
         }

@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn targets_that_differ_in_their_zeros_are_made_in_turn_even_if_one_creates_nothing() {
-        let wishes = |zeros: &[bool]| CreationRequests { sizes: vec![100, 0], zeros: zeros.to_vec(), fills: vec![Fill::Ramp] };
+        let wishes =
+            |zeros: &[bool]| CreationRequests { sizes: vec![100, 0], zeros: zeros.to_vec(), fills: vec![Fill::Ramp] };
         let wanted = RequestedFile::whole(100, Fill::Ramp);
         assert_eq!(agreed(PrecreateFiles::UseMaxSize, &wishes(&[false, false])), Some(wanted));
         assert_eq!(agreed(PrecreateFiles::UseMaxSize, &wishes(&[false, true])), None);

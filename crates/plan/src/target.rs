@@ -2,7 +2,7 @@
 
 use crate::alignment;
 use crate::content;
-use crate::files::{Files, TargetState, RequestedFile};
+use crate::files::{Files, RequestedFile, TargetState};
 use crate::findings::{Findings, RefusalKind};
 use crate::layout::{self, Layout};
 use crate::mechanism;
@@ -37,7 +37,8 @@ pub(crate) fn plan_all(
     findings: &mut Findings,
 ) -> Option<(Vec<PlannedTarget>, usize)> {
     // All creations come first, as in the run: a target may use a file that a later one creates.
-    let created: Vec<CreationDecision> = time_span.targets.iter().map(|t| create(time_span, t, files, findings)).collect();
+    let created: Vec<CreationDecision> =
+        time_span.targets.iter().map(|t| create(time_span, t, files, findings)).collect();
     let mut counters = 0;
     let mut planned = Vec::with_capacity(time_span.targets.len());
     for ((target, creating), threads) in time_span.targets.iter().zip(created).zip(threads_of) {

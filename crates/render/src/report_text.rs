@@ -5,7 +5,7 @@ use crate::table_text::{COLUMNS, lines};
 use model::finding::{Finding, Severity};
 use model::printable::{printable, wrapped};
 use report::numbers::grouped;
-use report::{Answer, Banner, Block, Brief, VerdictLine, Report, Section, Table, Tile, Tone};
+use report::{Answer, Banner, Block, Brief, Report, Section, Table, Tile, Tone, VerdictLine};
 use std::io::{self, Write};
 
 /// The column at which the texts of labelled lines begin.

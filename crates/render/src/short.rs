@@ -65,11 +65,11 @@ fn of_device(DeviceCourse { device, mean, .. }: &DeviceCourse) -> String {
 /// `nas:/a: reads 512/s, 4 MiB/s, RTT 2.500 ms`
 fn of_share(ShareCourse { source, mean, .. }: &ShareCourse) -> String {
     let ShareFigures { read, write, total } = mean;
-    let rate = |what: &str, iops: f64| (iops > 0.0).then(|| format!("{what} {}/s", grouped(iops)));
+    let requests = |what: &str, iops: f64| (iops > 0.0).then(|| format!("{what} {}/s", grouped(iops)));
     let round_trip = total.rpc.as_ref().and_then(|rpc| rpc.round_trip_mean_ns);
     let round_trip = round_trip.map(|ns| format!("RTT {} ms", digits(ms(ns))));
     let rate = Some(format!("{} MiB/s", grouped(mib(total.bytes_per_s))));
-    let parts = [rate("reads", read.iops), rate("writes", write.iops), rate, round_trip];
+    let parts = [requests("reads", read.iops), requests("writes", write.iops), rate, round_trip];
     format!("{source}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 

@@ -53,7 +53,9 @@ impl Answer {
 
     fn new(runs: &[&Headline], which: &str, named: &[&Headline], statement: Statement) -> Self {
         let Statement { tone, about, mut headline, mut sentences } = statement;
-        let Some(doubt) = RunWarnings::from_runs(runs.iter().copied()) else { return Self { tone, about, headline, sentences } };
+        let Some(doubt) = RunWarnings::from_runs(runs.iter().copied()) else {
+            return Self { tone, about, headline, sentences };
+        };
         // Colours are lost in black-and-white print.
         if let Some(words) = RunWarnings::from_runs(named.iter().copied()).and_then(|doubt| doubt.of_all()) {
             headline = format!("{headline}, {}", text(&words));

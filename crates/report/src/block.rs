@@ -1,6 +1,6 @@
 //! The parts of a report, in the order in which they are read.
 
-use super::chart::{MissingChart, Chart, ChartResult};
+use super::chart::{Chart, ChartResult, MissingChart};
 use model::finding::Severity;
 use serde::Serialize;
 

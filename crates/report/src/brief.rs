@@ -8,7 +8,7 @@ use super::foreign_text::{text, text_of_path};
 use super::warnings::{Explain, advice_for_all, plain};
 use crate::block::{Brief, Trust};
 use crate::words::load_line;
-use model::doubt::{RunWarnings, NotedRuns};
+use model::doubt::{NotedRuns, RunWarnings};
 use model::environment::{Hypervisor, TargetEnvironment};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;

@@ -174,7 +174,9 @@ fn doubts(first: &Side, found: &[(&Side, &[Difference])]) -> Vec<String> {
             ));
         }
     }
-    if found.iter().any(|(other, _)| matches!(SameRuns::between(&first.results, &other.results), Some(SameRuns::All { .. })))
+    if found
+        .iter()
+        .any(|(other, _)| matches!(SameRuns::between(&first.results, &other.results), Some(SameRuns::All { .. })))
     {
         return doubts;
     }
@@ -246,7 +248,11 @@ fn next(first: &Side, found: &[(&Side, &[Difference])], is_sure: bool) -> (Strin
 fn choice(first: &Side, second: &Side, found: &[Difference]) -> String {
     let list_with =
         |verdict: ComparisonVerdict| listed(&found.iter().filter(|found| found.verdict == verdict).collect::<Vec<_>>());
-    brief::choice([&first.name, &second.name], &list_with(ComparisonVerdict::Better), &list_with(ComparisonVerdict::Worse))
+    brief::choice(
+        [&first.name, &second.name],
+        &list_with(ComparisonVerdict::Better),
+        &list_with(ComparisonVerdict::Worse),
+    )
 }
 
 /// Machine, times and program of all sides: each once if it is the same.
@@ -500,7 +506,8 @@ fn statement(found: &[Difference], first: &Side, second: &Side) -> Statement {
         found.iter().filter(|difference| difference.verdict == wanted).collect()
     };
     let (better, worse) = (with_verdict(ComparisonVerdict::Better), with_verdict(ComparisonVerdict::Worse));
-    let (equivalent, open) = (with_verdict(ComparisonVerdict::NoDifference), with_verdict(ComparisonVerdict::CannotTell));
+    let (equivalent, open) =
+        (with_verdict(ComparisonVerdict::NoDifference), with_verdict(ComparisonVerdict::CannotTell));
     let limited = with_verdict(ComparisonVerdict::LimitedByRate);
     let alike = || if limited.is_empty() { equal() } else { LIMITED_HEADLINE.to_owned() };
     let same = SameRuns::between(&first.results, &second.results);
@@ -699,7 +706,8 @@ mod tests {
             let time_spans = vec![TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }];
             RunResult { time_spans, ..RunResult::default() }
         };
-        let side_with = |all: &[f64]| Side { name: "a".to_owned(), results: all.iter().map(|iops| run(*iops)).collect() };
+        let side_with =
+            |all: &[f64]| Side { name: "a".to_owned(), results: all.iter().map(|iops| run(*iops)).collect() };
         let shown = |all: &[f64]| shown_run(&side_with(all)).map(|(number, _)| number);
         assert_eq!([shown(&[3.0, 1.0, 2.0]), shown(&[7.0]), shown(&[])], [Some(3), Some(1), None]);
         let caption = one_run_of_each(&[side_with(&[3.0, 1.0, 2.0])]);

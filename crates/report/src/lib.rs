@@ -51,9 +51,9 @@ pub mod words;
 
 pub use self::trace::trace;
 pub use block::{
-    Answer, Banner, Block, Brief, Column, Fact, VerdictLine, Missing, Report, Section, Table, Tile, Tone, Trust,
+    Answer, Banner, Block, Brief, Column, Fact, Missing, Report, Section, Table, Tile, Tone, Trust, VerdictLine,
 };
-pub use chart::{MissingChart, ChartResult};
+pub use chart::{ChartResult, MissingChart};
 pub use closing_line::closing_line;
 pub use comparison::{Comparison, Side};
 pub use corrupt_unit::CorruptUnitText;

@@ -102,7 +102,8 @@ fn statement(found: Option<&AbAnswer>, pairs: usize, names: &[String; 2]) -> Sta
     };
     let figures_with = |verdict: AbVerdict| found.figures.iter().filter(move |figure| figure.verdict == verdict);
     let listed = |verdict: AbVerdict| {
-        let figures = figures_with(verdict).map(|figure| format!("{} ({})", name_of(figure.metric()), change(figure.percent)));
+        let figures =
+            figures_with(verdict).map(|figure| format!("{} ({})", name_of(figure.metric()), change(figure.percent)));
         figures.collect::<Vec<_>>().join(" and ")
     };
     let (better, worse) = (listed(AbVerdict::Better), listed(AbVerdict::Worse));
@@ -312,18 +313,22 @@ mod tests {
             statement_parts(&[(Metric::Iops, 21.9, Better), (Metric::Mean, 56.8, Worse), (Metric::P99, 45.1, Worse)]);
         let mixed = "B is better in IOPS (+21.9 %), worse in mean (+56.8 %) and p99 (+45.1 %)";
         assert_eq!((tone, headline.as_str()), (Tone::Warn, mixed));
-        let (tone, headline, sentences) = statement_parts(&[(Metric::Iops, 5.0, Better), (Metric::Mean, 0.1, Equivalent)]);
+        let (tone, headline, sentences) =
+            statement_parts(&[(Metric::Iops, 5.0, Better), (Metric::Mean, 0.1, Equivalent)]);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "B is better in IOPS (+5.0 %)"));
         assert_eq!(sentences[0], "Equivalent within 2 %: mean.");
-        let (tone, headline, sentences) = statement_parts(&[(Metric::Iops, -5.0, Worse), (Metric::P99, 3.0, CannotTell)]);
+        let (tone, headline, sentences) =
+            statement_parts(&[(Metric::Iops, -5.0, Worse), (Metric::P99, 3.0, CannotTell)]);
         assert_eq!((tone, headline.as_str()), (Tone::Warn, "B is worse in IOPS (-5.0 %)"));
         assert_eq!(sentences[0], "Cannot tell, within the noise: p99.");
         let (tone, headline, _) = statement_parts(&[(Metric::Iops, 0.1, Equivalent)]);
         assert_eq!((tone, headline.as_str()), (Tone::Good, "A and B are equally fast, within 2 %"));
-        let (_, headline, sentences) = statement_parts(&[(Metric::Iops, 0.0, LimitedByRate), (Metric::Mean, 0.1, Equivalent)]);
+        let (_, headline, sentences) =
+            statement_parts(&[(Metric::Iops, 0.0, LimitedByRate), (Metric::Mean, 0.1, Equivalent)]);
         assert_eq!(headline, "Throughput is limited by the rate of both sides, not by the storage");
         assert_eq!(sentences[..2], ["Equivalent within 2 %: mean.", "Limited by their rate: IOPS."]);
-        let (_, headline, sentences) = statement_parts(&[(Metric::Iops, 0.1, Equivalent), (Metric::P99, -3.0, CannotTell)]);
+        let (_, headline, sentences) =
+            statement_parts(&[(Metric::Iops, 0.1, Equivalent), (Metric::P99, -3.0, CannotTell)]);
         assert_eq!(headline, "Cannot tell which is better: the difference of 3.0 % in p99 is within the noise");
         assert!(sentences.iter().all(|sentence| sentence.matches(':').count() < 2), "{sentences:?}");
     }

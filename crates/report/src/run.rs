@@ -1,6 +1,6 @@
 //! The report of one result.
 
-use super::block::{Banner, Block, Column, VerdictLine, Report, Section, Table, Tile, Tone, charts, dash};
+use super::block::{Banner, Block, Column, Report, Section, Table, Tile, Tone, VerdictLine, charts, dash};
 use super::charts::of_time_span;
 use super::environment::{command, environment, subtitle};
 use super::fleet;
@@ -249,8 +249,12 @@ pub fn beside_diskspd(span: Option<&TimeSpan>, span_result: &TimeSpanResult, has
 }
 
 fn failure(headline: &str, reasons: &[String]) -> Block {
-    let found =
-        |reason: &String| VerdictLine { tone: Tone::Bad, word: "ERROR".to_owned(), figure: text(reason), ..VerdictLine::default() };
+    let found = |reason: &String| VerdictLine {
+        tone: Tone::Bad,
+        word: "ERROR".to_owned(),
+        figure: text(reason),
+        ..VerdictLine::default()
+    };
     Block::Verdict(Banner {
         tone: Tone::Bad,
         headline: headline.to_owned(),

@@ -1,6 +1,6 @@
 //! Parts that the reports of all series of runs have in common.
 
-use super::block::{Block, Brief, VerdictLine, Report, Section, Tone};
+use super::block::{Block, Brief, Report, Section, Tone, VerdictLine};
 use super::environment::subtitle_of_runs;
 use super::foreign_text::text;
 use super::warnings::{Explain, NamedRun, banner, warnings, warnings_of_repeats};
@@ -62,8 +62,11 @@ pub(crate) fn verdicts(sweep: &Sweep, explain: Explain, name: fn(&Sweep, &Visit)
             let mut each = warnings(&names.zip(&judged).collect::<Vec<_>>(), explain);
             let overload =
                 warnings(&all, explain).into_iter().filter(|all| each.iter().all(|one| one.name != all.name));
-            let overload =
-                overload.map(|found| VerdictLine { tone: Tone::Plain, word: Severity::Note.word().to_owned(), ..found });
+            let overload = overload.map(|found| VerdictLine {
+                tone: Tone::Plain,
+                word: Severity::Note.word().to_owned(),
+                ..found
+            });
             each.extend(overload.collect::<Vec<_>>());
             each.iter_mut().for_each(advise);
             each

@@ -3,7 +3,7 @@
 use super::answer::Statement;
 use super::axis::Axis;
 use super::block::{Answer, Block, Brief, Column, Report, Section, Table, Tone, Trust, charts, dash};
-use super::chart::{MissingChart, Chart, Marks, Series, ChartResult};
+use super::chart::{Chart, ChartResult, Marks, MissingChart, Series};
 use super::foreign_text::text;
 use super::quantity::{Quantity, change, grouped, latency, significant, significant_grouped, size};
 use super::role::Role;

@@ -1,9 +1,9 @@
 //! Warnings in the verdicts of several runs: what each means, and which runs it affects.
 
-use super::block::{Banner, Block, VerdictLine, Tone};
+use super::block::{Banner, Block, Tone, VerdictLine};
 use super::foreign_text::text;
 use super::quantity::{significant, size};
-use model::doubt::{RunWarnings, NotedRuns};
+use model::doubt::{NotedRuns, RunWarnings};
 use model::finding::{Finding, Severity};
 use model::headline::Headline;
 

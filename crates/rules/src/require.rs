@@ -312,7 +312,8 @@ mod tests {
             "UNKNOWN commit up to 10 ms on a hard disk, up to 5 ms on flash: commit was 7 ms: some impact for a hard \
              disk, impacted for flash"
         );
-        let unknown = evaluate(&TimeSpan::default(), &TimeSpanResult::default(), &[], Some((BandKind::Data, Medium::Flash)));
+        let unknown =
+            evaluate(&TimeSpan::default(), &TimeSpanResult::default(), &[], Some((BandKind::Data, Medium::Flash)));
         assert_eq!(
             (unknown[0].severity, unknown[0].figure.as_str()),
             (Severity::Unknown, "mean latency was not measured")

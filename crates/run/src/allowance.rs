@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::AcqRel, Or
 /// I/Os of the largest share.
 const SHARE_IOS_MAX: u64 = 64;
 
-/// What all threads of a timespan may still do.
+/// I/Os and bytes that all threads of a timespan may still do.
 #[derive(Debug)]
 pub(crate) struct Budget {
     ios: Pool,

@@ -32,7 +32,7 @@ use std::time::Duration;
 /// Interval of live results.
 const LIVE_NS: u64 = 1_000_000_000;
 
-/// What the workers get between the signal and the start, to be awake when it comes.
+/// Time between the signal to the workers and the start, so that they are awake when it comes.
 const LEAD_NS: u64 = 1_000_000;
 
 /// Runs one timespan from preparation to record.
@@ -117,7 +117,7 @@ pub(crate) fn run_time_span(
     record
 }
 
-/// What `--verify` found.
+/// Adds the results of `--verify`.
 fn add_verification(worker_threads: &WorkerThreads, sampler: &KernelSampler<'_>, record: &mut TimeSpanRecord) {
     if let Some(verification) = &worker_threads.verification {
         record.verification = Some(verification.figures(|path, pieces| sampler.places(path, pieces)));

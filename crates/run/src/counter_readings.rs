@@ -81,7 +81,7 @@ impl CounterReadings {
         self.readings.push(CounterReading { cpus, ..reading });
     }
 
-    /// What all CPUs spent since the start. CPU by CPU: one that comes or goes takes no part.
+    /// Times of all CPUs since the start. CPU by CPU: one that comes or goes takes no part.
     fn spent_until(&mut self, times: &[CpuTimes]) -> CpuTimes {
         for spent in CpuTimes::spent(&self.cpus, times) {
             self.spent.user += spent.user;

@@ -221,7 +221,7 @@ fn fill_file(creation: &Creation, file: &File, interrupt: &AtomicBool, observer:
     Ok(())
 }
 
-/// What the writers share.
+/// State that the writers share.
 struct Progress {
     next: AtomicU64,
     written: AtomicU64,

@@ -10,7 +10,7 @@ use crate::row::Row;
 use crate::shape::{Shape, Submission};
 use crate::size_cells::SizeCell;
 use crate::work::Work;
-use crate::worker::{SAMPLED_TURNS, Sampling, Iteration, Worker, WorkerError, engine_trouble};
+use crate::worker::{Iteration, SAMPLED_TURNS, Sampling, Worker, WorkerError, engine_trouble};
 use engine::{Completion, Engine, PollResult, Pushed, SlotId, Start, Wait};
 use hot::clock::Clock;
 use hot::counters;
@@ -162,7 +162,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// a wait.
     #[inline]
     pub(crate) fn collect<S: Shape>(&mut self, most: u32, was_look: bool) -> Result<(), WorkerError> {
-        let back = Back::poll::<E, S>(&mut self.engine, most);
+        let back = Completions::poll::<E, S>(&mut self.engine, most);
         // One stamp for all: they were there when this turn looked.
         let (count, has_stamps) = (back.count, E::STAMPS && back.is_stamped && back.count > 0);
         let now_ns = if has_stamps { self.now_ns } else { self.clock.now_ns() };
@@ -183,7 +183,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Counts operations that ended now, or have stamps of their own, and frees their requests; gives the first that
     /// failed.
     #[inline]
-    fn count_and_free<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Completion> {
+    fn count_and_free<S: Shape>(&mut self, back: Completions, now_ns: u64) -> Option<Completion> {
         let Self { engine, slots, work, recorder, sampling, cursor, stop, .. } = self;
         // Most turns: one kind of I/O only, on one target, all of them measured.
         if S::IS_FIXED
@@ -195,7 +195,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             && let Some(operation) = work.mix.fixed()
         {
             let sizes = row.sizes.as_ref().filter(|_| !S::IS_SINGLE).map(|sizes| sizes.cells_of(operation));
-            let alike = Alike { slots, work, row, operation, now_ns };
+            let alike = UniformBatch { slots, work, row, operation, now_ns };
             return match (&recorder.latencies, sizes) {
                 (Some(latencies), None) => {
                     let tables = latencies.tables(row, operation);
@@ -244,14 +244,14 @@ pub(crate) fn start_plain<E: Engine>(
 
 /// Completions that are to be counted.
 #[derive(Clone, Copy)]
-pub(crate) struct Back {
+pub(crate) struct Completions {
     count: u32,
     is_stamped: bool,
     /// Already taken.
     only: Option<Completion>,
 }
 
-impl Back {
+impl Completions {
     /// The only one, which was taken.
     pub(crate) fn taken(done: Completion) -> Self {
         Self { count: 1, is_stamped: true, only: Some(done) }
@@ -280,7 +280,7 @@ impl Back {
 }
 
 /// Operations of one kind on the only target, all of them measured.
-struct Alike<'a> {
+struct UniformBatch<'a> {
     slots: &'a mut [Slot],
     work: &'a mut Work,
     row: &'a Row,
@@ -288,14 +288,14 @@ struct Alike<'a> {
     now_ns: u64,
 }
 
-impl Alike<'_> {
+impl UniformBatch<'_> {
     /// Counts those that came back, frees their requests, and gives each with its latency to `also`; gives the first
     /// that failed.
     #[inline]
     fn count<E: Engine, S: Shape>(
         self,
         engine: &mut E,
-        back: Back,
+        back: Completions,
         sizes: Option<&[SizeCell]>,
         also: impl Fn(&Slot, Option<&SizeCell>, u64),
     ) -> Option<Completion> {

@@ -17,13 +17,13 @@ const INTERRUPTED_NS: u64 = 2_000_000_000;
 /// The wait is at most so many times as long as the queue should need at the measured rate.
 const EXPECTED_TIMES: f64 = 10.0;
 
-/// What cancelled I/Os get to come back.
+/// Time for cancelled I/Os to complete.
 pub(crate) const CANCEL_NS: u64 = 500_000_000;
 
 /// A wait of this length is worth a note.
 const LATE_NS: u64 = 2_000_000_000;
 
-/// What follows from a look at the outstanding I/Os.
+/// Next step of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Wait on.
@@ -48,7 +48,7 @@ struct Cut {
 #[derive(Clone, Debug)]
 pub(crate) struct Drain {
     begun_ns: u64,
-    /// What is still outstanding then is cancelled.
+    /// I/Os still outstanding then are cancelled.
     until_ns: u64,
     /// Outstanding at the end.
     at_end: u64,
@@ -93,7 +93,7 @@ impl Drain {
         Step::Cancel
     }
 
-    /// What to say of it, if it ended at `now_ns`.
+    /// The note on a drain that ended at `now_ns`, if it needs one.
     pub(crate) fn note(&self, now_ns: u64) -> Option<Note> {
         let drain_ns = now_ns - self.begun_ns;
         let late = |left| Note::QueueDrainedLate { drain_ns, outstanding: self.at_end, left };

@@ -36,14 +36,14 @@ impl std::fmt::Debug for AgreedStart<'_> {
     }
 }
 
-/// What control gets before an agreed start, to mark the targets as being written to.
+/// Time for control before an agreed start, to mark the targets as being written to.
 const MARKING_NS: u64 = 500_000_000;
 
 /// How much earlier control wakes up than it must: on a busy machine, it wakes up late by up to this, and threads that were
 /// told when to start begin in time all the same.
 const EARLY_NS: u64 = 100_000_000;
 
-/// What became of the wait for the start event.
+/// Outcome of the wait for the start event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// There is none, or it was set already.
@@ -80,7 +80,7 @@ impl StopSources<'_> {
         self.status_asked.load(Relaxed) && self.status_asked.swap(false, Relaxed)
     }
 
-    /// What asks the run to end, if anything does.
+    /// The event that asks the run to end, if there is one.
     pub(crate) fn end_wanted(&self) -> Option<Event<'static>> {
         if self.interrupt.load(Relaxed) {
             self.pass_interrupt_on();

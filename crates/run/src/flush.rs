@@ -45,7 +45,7 @@ pub(crate) struct Flusher {
     held: VecDeque<SlotId>,
     /// Writes of the group that ended; never longer than its capacity. Without capacity none are kept.
     uncommitted: Vec<UncommittedWrite>,
-    /// What the thread writes to: index of the target among its own, and the open target.
+    /// Targets that the thread writes to: index among its own, and the open target.
     files: Vec<(usize, OwnedFd)>,
 }
 

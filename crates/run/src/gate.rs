@@ -7,9 +7,9 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     state: Mutex<State>,
-    /// What workers wait for. Apart from the other, else each that is ready would wake all that are.
+    /// Wakes workers. Apart from the other, else each that is ready would wake all that are.
     signalled: Condvar,
-    /// What control waits for.
+    /// Wakes control.
     reported: Condvar,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct LockedMemory {
     pub(crate) refused: u32,
 }
 
-/// What the workers are told.
+/// Signal to the workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// Load begins at this time.
@@ -140,7 +140,7 @@ impl Gate {
         state.ended >= count
     }
 
-    /// What went wrong so far.
+    /// Errors so far, as sentences.
     pub(crate) fn errors(&self) -> Vec<String> {
         self.lock().errors.clone()
     }

@@ -3,7 +3,7 @@
 
 use crate::allowance::Allowance;
 use crate::batch_starts::start_plain_sized;
-use crate::data_plane::{Back, is_whole, start_plain};
+use crate::data_plane::{Completions, is_whole, start_plain};
 use crate::flush::Flusher;
 use crate::interval_cursor::Phase;
 use crate::open_loop::StartAccounting;
@@ -135,7 +135,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             return BuildOutcome::One;
         }
-        if next_start_ns == u64::MAX { BuildOutcome::NoneIdle } else { BuildOutcome::NotBefore { start_ns: next_start_ns } }
+        if next_start_ns == u64::MAX {
+            BuildOutcome::NoneIdle
+        } else {
+            BuildOutcome::NotBefore { start_ns: next_start_ns }
+        }
     }
 
     /// Issues writes that waited for a flush, as many as the next one covers.
@@ -152,7 +156,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// The state that starting I/Os needs, of which at most this number may start.
     #[inline]
     fn parts(&mut self, most: usize) -> (Parts<'_, E, C>, &mut [Work], &mut Assigner) {
-        let starts = self.open_loop.then(|| StartAccounting::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
+        let starts =
+            self.open_loop.then(|| StartAccounting::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let Self { engine, clock, rng, work, slots, allowance, flusher, assigner, .. } = self;
         (Parts { engine, clock, rng, slots, allowance, flusher, starts, most }, work, assigner)
     }
@@ -333,7 +338,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     /// Counts any.
-    pub(crate) fn count_any<S: Shape>(&mut self, back: Back, now_ns: u64) -> Option<Completion> {
+    pub(crate) fn count_any<S: Shape>(&mut self, back: Completions, now_ns: u64) -> Option<Completion> {
         if S::IS_SINGLE || !self.is_special {
             self.count_as::<S, false, false>(back, now_ns)
         } else if !S::IS_FIXED && self.is_traced {
@@ -346,7 +351,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Counts any; with sizes, response times, limits and flushes if they are special; and with what traces need if
     /// they are traced, which is special too.
     #[expect(clippy::too_many_lines, reason = "one sequence, of which each copy has only the parts that it needs")]
-    fn count_as<S: Shape, const SPECIAL: bool, const TRACED: bool>(&mut self, back: Back, now_ns: u64) -> Option<Completion> {
+    fn count_as<S: Shape, const SPECIAL: bool, const TRACED: bool>(
+        &mut self,
+        back: Completions,
+        now_ns: u64,
+    ) -> Option<Completion> {
         let Self {
             engine,
             slots,

@@ -1,8 +1,8 @@
 //! One request of an engine that does an operation as it is told: the shortest loop.
 //!
-//! What a turn looks after is looked after once for several I/Os.
+//! Work done once per turn is done once for several I/Os.
 
-use crate::data_plane::Back;
+use crate::data_plane::Completions;
 use crate::shape::Single;
 use crate::worker::{Worker, WorkerError};
 use engine::Engine;
@@ -54,7 +54,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         recorder.submits.add(count);
         recorder.waits.wait_completions[1].add(count);
         recorder.completed.add(count);
-        match uncounted.map(|done| self.count_any::<Single>(Back::taken(done), done.ended_ns)) {
+        match uncounted.map(|done| self.count_any::<Single>(Completions::taken(done), done.ended_ns)) {
             Some(Some(done)) => Err(self.trouble(&done)),
             _ => Ok(true),
         }

@@ -105,7 +105,7 @@ impl IntervalLayout {
         SeriesRecord { width_ns: self.series.width_ns, cells }
     }
 
-    /// What the user should know about the parts.
+    /// Notes about the parts.
     pub(crate) fn notes(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         if self.series.width_ns > SERIES_WIDTH_NS {

@@ -48,7 +48,7 @@ impl IoWorkers {
         }
     }
 
-    /// What to say of them.
+    /// The note on them; `None` if none was seen.
     pub(crate) fn note(&self) -> Option<Note> {
         let used_ns: u64 = self.cpu_ns.values().map(|[first, last]| last.saturating_sub(*first)).sum();
         let cpu_time_ms = (!self.is_unknown).then_some(used_ns / 1_000_000);

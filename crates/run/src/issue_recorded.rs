@@ -18,7 +18,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// requests are free.
     #[inline(never)]
     pub(crate) fn issue_recorded(&mut self, now_ns: u64) -> Option<u64> {
-        let starts = self.open_loop.then(|| StartAccounting::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
+        let starts =
+            self.open_loop.then(|| StartAccounting::new(&self.recorder.rows, &self.phases, &self.stop, self.now_ns));
         let cells = self.recorder.rows[0].replay.as_ref()?;
         let Self { engine, clock, rng, work, slots, spread, .. } = self;
         let work = &mut work[0];

@@ -111,7 +111,7 @@ impl<'a> KernelSampler<'a> {
         environment.map(|found| host::device_places(self.root, path, found, pieces)).unwrap_or_default()
     }
 
-    /// What was logged, and what went wrong with the devices.
+    /// Messages that were logged, and notes on faults of the devices.
     pub(crate) fn finish(mut self) -> (Vec<KernelMessage>, Vec<Note>) {
         self.read_log();
         let notes = self.health.notes();
@@ -148,7 +148,7 @@ fn shares(environments: &BTreeMap<PathBuf, TargetEnvironment>) -> Vec<&MountedFi
     shares
 }
 
-/// What was read at the two ends of a measurement, and when it began; `None` if it did not begin.
+/// Counters at the two ends of a measurement, and the time of its start; `None` if it did not begin.
 pub(crate) fn around(ends: Option<[KernelSample; 2]>) -> Option<(u64, KernelCountersAround)> {
     let [before, after] = ends?;
     Some((before.at_ns, KernelCountersAround { before: before.counters, after: after.counters }))

@@ -93,7 +93,7 @@ use sys::machine_clock::MachineClock;
 pub struct Machine<'a> {
     /// Where the kernel's files are.
     pub root: &'a Root,
-    /// What the targets stand on: of these devices the kernel's counters are read.
+    /// Storage below the targets: the kernel's counters of these devices are read.
     pub environments: &'a BTreeMap<PathBuf, TargetEnvironment>,
     /// Reads the counters of kernel events, too (`-e`).
     pub counts_events: bool,
@@ -124,7 +124,7 @@ pub fn run(plan: &Plan, machine: Machine<'_>, stop_sources: StopSources<'_>, obs
     record
 }
 
-/// What became of `--hold-latency`.
+/// The note on `--hold-latency`.
 fn latency_note(hold: &io::Result<LatencyHold>) -> Note {
     match hold {
         Ok(_) => Note::CpuLatencyHeld,
@@ -202,7 +202,7 @@ fn run_time_spans(
     record
 }
 
-/// What is recorded instead of the timespan that follows `before`; `None` = it is run.
+/// The record in place of the timespan that follows `before`; `None` = it is run.
 fn instead(before: &TimeSpanRecord) -> Option<TimeSpanRecord> {
     if before.outcome != Outcome::Completed {
         return Some(TimeSpanRecord::default());

@@ -74,7 +74,7 @@ pub(crate) fn live(
     }
 }
 
-/// What a worker is made of, beside its engine.
+/// Parts of a worker, beside its engine.
 struct WorkerParts<'a> {
     context: &'a Context,
     plan: &'a WorkerPlan,
@@ -147,7 +147,7 @@ fn ring(
     Ok(engine)
 }
 
-/// What `ENOMEM` of `io_uring_setup(2)` means.
+/// The error for `ENOMEM` of `io_uring_setup(2)`.
 fn no_memory_for_rings(error: &io::Error, rings: usize, bytes: u64) -> io::Error {
     let Some(limit_bytes) = sys::limits::locked_memory_bytes() else {
         return io::Error::new(error.kind(), error.to_string());
@@ -160,7 +160,7 @@ fn no_memory_for_rings(error: &io::Error, rings: usize, bytes: u64) -> io::Error
     ))
 }
 
-/// What `EAGAIN` of `io_setup(2)` means.
+/// Meaning of `EAGAIN` of `io_setup(2)`.
 const NO_MORE_AIO: &str = "not enough AIO requests left; raise the system-wide limit with sysctl fs.aio-max-nr";
 
 fn ring_settings(plan: &WorkerPlan) -> RingSettings {
@@ -280,7 +280,7 @@ fn describe(trouble: &WorkerError, context: &Context, plan: &WorkerPlan) -> Stri
     }
 }
 
-/// What the guard of mapped targets answers instead of SIGBUS.
+/// Error number that the guard of mapped targets returns instead of SIGBUS.
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 

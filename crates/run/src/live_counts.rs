@@ -36,7 +36,7 @@ impl CountsClock {
     }
 }
 
-/// What was counted in a phase up to now, by thread and target.
+/// Counts of a phase up to now, by thread and target.
 pub(crate) fn rows(worker_threads: &WorkerThreads, phase: LivePhase) -> Vec<LiveRow> {
     worker_threads.recorders.iter().flat_map(|recorder| recorder.live(phase)).collect()
 }

@@ -16,7 +16,7 @@ pub trait Observer {
     }
 }
 
-/// What happened.
+/// An event of a run.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A timespan begins, counted from 1.
@@ -65,7 +65,7 @@ pub enum Event<'a> {
     Finished,
     /// The last second.
     Live(Live),
-    /// What all threads did in the phase so far, as often as the observer wants it, and once more when all
+    /// Counts of all threads in the phase so far, as often as the observer wants them, and once more when all
     /// threads have ended.
     Counts(&'a LiveCounts),
     /// The phase so far, because somebody asked.

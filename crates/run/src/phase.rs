@@ -42,7 +42,7 @@ pub struct Stop {
     /// each turn.
     leave_ns: AtomicU64,
     failed: AtomicBool,
-    /// What is outstanding is to be cancelled.
+    /// True if outstanding I/Os are to be cancelled.
     cancelled: AtomicBool,
 }
 

@@ -30,7 +30,7 @@ struct InspectedFile {
     targets: Vec<usize>,
 }
 
-/// What workers find prepared.
+/// Files that are prepared for the workers.
 #[derive(Debug)]
 pub(crate) struct Ready {
     made: BTreeSet<FileIdentity>,
@@ -105,7 +105,7 @@ impl Preparer {
         &self.root
     }
 
-    /// What the plan wants before the first timespan. Nothing is written before every target has been checked.
+    /// Does what the plan wants before the first timespan. Nothing is written before every target has been checked.
     pub(crate) fn prepare_first(
         &mut self,
         plan: &Plan,
@@ -127,7 +127,7 @@ impl Preparer {
         steps.into_iter().try_for_each(|step| self.carry_out(step, interrupt, observer))
     }
 
-    /// What a timespan needs, in target order.
+    /// Prepares a timespan, in target order.
     pub(crate) fn prepare(
         &mut self,
         plan: &TimeSpanPlan,
@@ -298,7 +298,7 @@ fn check_users(files: &[(PathBuf, FileIdentity)], users: &BTreeMap<FileIdentity,
     })
 }
 
-/// What a file was when it was checked; `None` if the run makes it.
+/// State of a file when it was checked; `None` if the run creates it.
 fn checked(target: &TargetPlan) -> Option<FileStamp> {
     match target.expect {
         Expected::File(stamp) => Some(stamp),

@@ -278,7 +278,7 @@ impl Recorder {
         Some(part)
     }
 
-    /// What the worker did in the cell that it is in.
+    /// Counts of the cell that the worker is in.
     pub(crate) fn unclosed_cell(&self) -> Option<(u64, ByOperation<CellCounts>)> {
         let counts = |operation| {
             let (values, bytes) = self.current(operation);
@@ -322,7 +322,7 @@ impl Recorder {
         totals
     }
 
-    /// What was counted in a phase up to now, row by row: nothing of a measurement, as long as the worker has
+    /// Counts of a phase up to now, row by row: none of a measurement, as long as the worker has
     /// not forgotten the warm-up.
     pub(crate) fn live(&self, phase: LivePhase) -> Vec<LiveRow> {
         self.turns.between(|| {

@@ -54,13 +54,13 @@ pub struct Row {
 #[derive(Debug, Default)]
 struct Short {
     transfers: Counter,
-    /// What they lack.
+    /// Bytes that they lack.
     missing_bytes: Counter,
     /// How much of that was in parts that are over.
     missing_before: Counter,
 }
 
-/// What memory is planned by.
+// The plan of memory counts with these sizes.
 const _: () = assert!(size_of::<Row>() + size_of::<Work>() <= model::limits::ROW_BYTES as usize);
 
 /// Cells of one interval, operation by operation.
@@ -89,7 +89,7 @@ impl Row {
         }
     }
 
-    /// What was done without transferring data, of each kind that the plan has.
+    /// Counts of operations that transfer no data, of each kind that the plan has.
     pub(crate) fn other_records(&self) -> Vec<OperationRecord> {
         let done = Operation::WITHOUT_DATA.into_iter().filter(|&operation| self.others[operation]);
         done.map(|operation| OperationRecord { operation, record: self.direction_record(operation) }).collect()
@@ -117,7 +117,7 @@ impl Row {
         self.sizes.as_ref().map_or(self.block_bytes, |sizes| sizes.size_bytes(index))
     }
 
-    /// What was done, by kind and size.
+    /// Counts by kind and size.
     pub(crate) fn size_records(&self) -> Vec<SizeRecord> {
         self.sizes.as_ref().map(SizeCells::records).unwrap_or_default()
     }
@@ -231,7 +231,7 @@ impl Row {
         whole.saturating_sub(self.short[operation].missing_bytes.get())
     }
 
-    /// What was counted up to now; in the warm-up no latency is counted by bucket.
+    /// Counts up to now; in the warm-up no latency is counted by bucket.
     pub(crate) fn live(&self, operation: Operation) -> LiveTally {
         let (values, buckets) = (self.values(operation), &self.buckets[operation]);
         let filled = buckets.as_ref().filter(|_| values.count > 0);
@@ -273,7 +273,7 @@ impl Row {
     }
 }
 
-/// What one row counts in an open loop.
+/// Counters of one row in an open loop.
 #[derive(Debug)]
 pub(crate) struct OpenLoopCells {
     response: ByOperation<Times>,

@@ -241,7 +241,7 @@ impl ThreadLog {
     }
 }
 
-/// What all threads do with a distinct target; `same` has the number of the distinct one for each target.
+/// The work of all threads on a distinct target; `same` has the number of the distinct one for each target.
 pub(crate) fn works<'a>(
     plan: &'a TimeSpanPlan,
     same: &'a [u32],
@@ -256,7 +256,7 @@ pub(crate) fn is_erased(plan: &TimeSpanPlan, same: &[u32], number: u32) -> bool 
     works(plan, same, number).any(|work| work.changes_without_data() || work.pattern.empties_file().is_some())
 }
 
-/// What the logs say of the targets of a plan; `saved` are the distinct ones by their numbers.
+/// The targets of a plan as the logs list them; `saved` are the distinct ones by their numbers.
 pub(crate) fn logged_targets(plan: &TimeSpanPlan, saved: Vec<SavedTarget>, same: &[u32]) -> Vec<LoggedTarget> {
     let logged = |target: SavedTarget| {
         let paths = plan.targets.iter().zip(same).filter(|(_, number)| **number == target.target);
@@ -281,7 +281,7 @@ fn keeps_sectors(path: &Path) -> bool {
     is_device || sys::file::file_system(&file).is_ok_and(|found| [EXT, XFS, F2FS].contains(&found.magic))
 }
 
-/// What a thread's writes to a target are: durable once they have completed, or once a flush has.
+/// The kind of a thread's writes to a target: durable once they have completed, or once a flush has.
 pub(crate) fn kind_of_writes(plan: &TimeSpanPlan, work: &WorkerTarget) -> Kind {
     let is_through = match work.mapped {
         Some(mapped) => mapped.flush == Some(FlushMode::ViewOfFile) && !mapped.non_temporal,

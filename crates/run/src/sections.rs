@@ -24,7 +24,7 @@ const COUNT_BITS: u32 = 48;
 
 const _: () = assert!(COARSE_COUNT <= 1 << (u64::BITS - COUNT_BITS));
 
-/// What one worker did in its section.
+/// Counters of one worker in its section.
 #[derive(Debug)]
 pub(crate) struct SectionCells {
     /// By operation.
@@ -54,7 +54,7 @@ struct SideCells {
     bytes: Counter,
 }
 
-/// What one worker did in a section, or in several that it could not tell apart.
+/// Counts of one worker in a section, or in several that it could not tell apart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SectionPart {
     pub(crate) first: u64,
@@ -113,7 +113,7 @@ impl SectionCells {
         }
     }
 
-    /// What others are told of: nothing over time is about I/Os that transfer no data.
+    /// The sides that others see: nothing over time is about I/Os that transfer no data.
     fn all_sides(&self) -> impl Iterator<Item = &SideCells> {
         Operation::TRANSFERS.map(|operation| &self.sides[operation]).into_iter().chain(&self.response)
     }

@@ -28,7 +28,7 @@ impl SeqLock {
         self.0.store(self.0.load(Relaxed) + 1, Release);
     }
 
-    /// What is read between two moves; after too many tries, what was read last.
+    /// A value read between two moves; after too many tries, the value that was read last.
     pub(crate) fn between<T>(&self, read: impl Fn() -> T) -> T {
         for _ in 0..TRIES_MAX {
             let before = self.0.load(Acquire);

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use sys::file_mapping::{FileMapping, Persist};
 use sys::mapping::Mapping;
 
-/// What a worker needs from outside.
+/// Objects outside of a worker that it needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub(crate) plan: Arc<TimeSpanPlan>,
@@ -75,7 +75,9 @@ fn open_target(context: &Context, index: usize) -> Result<OwnedFd, String> {
 fn is_expected(ready: &Ready, plan: &TargetPlan, opened: Opened) -> bool {
     let size = plan.opened_bytes();
     match (&plan.expect, opened) {
-        (Expected::Prepared, Opened::File { identity, size_bytes }) => ready.has_created(identity) && size_bytes == size,
+        (Expected::Prepared, Opened::File { identity, size_bytes }) => {
+            ready.has_created(identity) && size_bytes == size
+        }
         (Expected::File(wanted), Opened::File { identity, size_bytes }) => {
             identity == wanted.identity && size_bytes == size
         }

@@ -1,8 +1,8 @@
-//! What is known of a load before its loop begins, so that the loop does not ask for it at each I/O.
+//! Properties of a load that are known before its loop begins, so that the loop does not test them at each I/O.
 
 use model::plan::WorkerPlan;
 
-/// What a loop may take for granted.
+/// Properties of a load that its loop relies on.
 pub(crate) trait Shape {
     /// One target in a closed loop without further limits: the common case.
     const IS_FIXED: bool;

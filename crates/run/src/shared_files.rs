@@ -103,7 +103,7 @@ pub fn unmark_shared(path: &Path, run: &str) {
     }
 }
 
-/// What a file of the run has in its mark now; `None` = it is not open for the run.
+/// The mark that a file of the run has now; `None` = it is not open for the run.
 fn of_run(file: &File, run: &str) -> io::Result<Option<Shared>> {
     if !is_named(file, run)? {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What a row counts of I/Os of several sizes: each I/O with its size only, of which the row's figures are the sums.
+//! Counts of a row with I/Os of several sizes: each I/O with its size only, of which the row's figures are the sums.
 
 use crate::sections::Histogram;
 use crate::times::tally;
@@ -22,7 +22,7 @@ pub(crate) struct SizeCell {
     sum: TallyCells,
     /// `-L`.
     pub(crate) histogram: Option<Box<Histogram>>,
-    /// What short transfers lack.
+    /// Bytes that short transfers lack.
     pub(crate) missing_bytes: Counter,
     size_bytes: u64,
 }
@@ -101,7 +101,7 @@ impl SizeCells {
         }
     }
 
-    /// What was counted, of each kind and size.
+    /// Counts of each kind and size.
     pub(crate) fn records(&self) -> Vec<SizeRecord> {
         let cell_records = |operation: Operation| {
             self.0[operation].iter().map(move |cell| {

@@ -32,7 +32,7 @@ impl SkewTables {
     }
 }
 
-/// What one thread draws on one target.
+/// Draws of one thread on one target.
 #[derive(Debug)]
 pub(crate) struct SkewCells {
     strata: Arc<Strata>,

@@ -59,7 +59,7 @@ impl Spread {
         is_due
     }
 
-    /// What a watched turn saw: `before` operations were in flight, `started` were handed over, and right after that
+    /// Adapts to a watched turn: `before` operations were in flight, `started` were handed over, and right after that
     /// `completed` had come back.
     #[cold]
     pub(crate) fn saw(&mut self, before: u32, started: u32, completed: u32) {

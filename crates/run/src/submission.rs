@@ -11,7 +11,7 @@ use crate::worker::{Iteration, Worker, WorkerError, engine_trouble};
 use engine::{Engine, Wait};
 use hot::clock::Clock;
 
-/// What building one operation led to.
+/// Outcome of building one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuildOutcome {
     /// It was built.
@@ -25,7 +25,7 @@ pub(crate) enum BuildOutcome {
     NoneIdle,
 }
 
-/// What follows in the kernel.
+/// Next call to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Go on building without a look at completions.
@@ -39,7 +39,7 @@ enum Step {
 }
 
 impl Batched {
-    /// What follows, with `idle` requests left and `in_flight` operations built or submitted.
+    /// The next step, with `idle` requests left and `in_flight` operations built or submitted.
     fn step(&self, built: BuildOutcome, idle: u32, in_flight: u32, paced: bool) -> Step {
         let Self { size, latency_run, queued } = *self;
         let most = match (latency_run, paced) {

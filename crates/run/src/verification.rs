@@ -70,7 +70,7 @@ pub(crate) struct Verification {
     ended_by: AtomicU64,
 }
 
-/// What one worker counts.
+/// Counters of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
     pub(crate) checked: Counter,
@@ -94,7 +94,7 @@ pub(crate) struct Corrupt<'a> {
     /// Index of the target in the plan.
     pub(crate) target: usize,
     pub(crate) unit: u64,
-    /// What was read; `None` = the read failed.
+    /// The data that was read; `None` = the read failed.
     pub(crate) bytes: Option<&'a [u8]>,
     pub(crate) class: Class,
     pub(crate) expected: Expected,
@@ -273,7 +273,7 @@ impl Verification {
         Some(self.ended_by.load(Relaxed)).filter(|&units| units > 0)
     }
 
-    /// What was found; `places` looks up pieces of a target on the devices below it.
+    /// Results of the verification; `places` looks up pieces of a target on the devices below it.
     pub(crate) fn figures(
         &self,
         places: impl Fn(&Path, &[Range<u64>]) -> Vec<Vec<DevicePlace>>,
@@ -416,7 +416,7 @@ impl Verification {
     }
 }
 
-/// What was read after a unit turned out to be corrupt.
+/// Data read again after a unit turned out to be corrupt.
 #[derive(Default)]
 struct RereadUnit {
     /// `None` if it failed, or if the unit changed meanwhile.

@@ -5,7 +5,7 @@
 
 use crate::run_log::{self, ThreadLog};
 use crate::verification::{Corrupt, Verification};
-use engine::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
+use engine::{Completion, Engine, Op, PollResult, Pushed, SlotId, Wait};
 use hot::clock::Clock;
 use model::corruption::{CorruptionClass, is_unreadable};
 use model::operation::Operation;
@@ -29,7 +29,7 @@ pub(crate) struct Verifying<E, C> {
     verification: Arc<Verification>,
     thread: u32,
     files: Box<[VerifiedFile]>,
-    /// What requests do again and again, by operation, then by request.
+    /// Operations that requests repeat, by operation, then by request.
     prepared: Box<[Op]>,
     under_way: Box<[UnderWay]>,
     /// Entries of the units of each request's read, before it began.
@@ -52,11 +52,11 @@ struct VerifiedFile {
     target: usize,
     /// The worker makes the content; only what tells its place is put over it.
     keeps_content: bool,
-    /// What its writes are in the log.
+    /// The kind of its writes in the log.
     writes: Kind,
 }
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnderWay {
     op: Op,
@@ -153,7 +153,7 @@ impl<E: Engine, C: Clock> Verifying<E, C> {
         true
     }
 
-    /// What a completed operation leaves, or has read.
+    /// Records a completed change, or checks a completed read.
     #[inline]
     fn finish(&mut self, done: Completion) -> Completion {
         let UnderWay { op, io, begun_ns } = self.under_way[done.slot as usize];

@@ -1,4 +1,4 @@
-//! What a worker does to one target: its stream, mix, pace, content and free requests.
+//! The work of one thread on one target: its stream, mix, pace, content and free requests.
 
 use crate::allowance::writes_media;
 use crate::replaying::Replaying;
@@ -38,7 +38,7 @@ pub(crate) struct Work {
     pub(crate) saturation: Saturation,
     /// Bytes of an I/O; the most with several sizes.
     pub(crate) block: u32,
-    /// What is drawn in place of offsets from `stream`; `None` = all I/Os have one size.
+    /// Offsets and sizes, drawn in place of offsets from `stream`; `None` = all I/Os have one size.
     pub(crate) sizes: Option<SizedStream>,
     /// The requests of a trace, in place of all that is drawn; `None` = I/Os are generated.
     pub(crate) replaying: Option<Box<Replaying>>,
@@ -295,7 +295,7 @@ fn replaying(plan: &WorkerTarget, feed: Option<Arc<Feed>>) -> Option<Box<Replayi
     Some(Box::new(Replaying::new(feed?, closed, plan.slots)))
 }
 
-/// What the kernel is told of a target's priority; 0 = nothing.
+/// The I/O priority of a target as passed to the kernel; 0 = inherit.
 pub(crate) const fn priority(priority: IoPriority) -> u16 {
     match priority {
         IoPriority::VeryLow => io_priority::IDLE,

@@ -22,7 +22,7 @@ use model::operation::Operation;
 use std::io;
 use std::sync::Arc;
 
-/// What a worker does until the run is over.
+/// A worker: one thread's engine, targets and phases until the run is over.
 pub struct Worker<E, C> {
     pub(crate) engine: E,
     pub(crate) clock: C,
@@ -90,7 +90,7 @@ impl Sampling {
     }
 }
 
-/// What a turn led to.
+/// Outcome of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iteration {
     /// Call again.
@@ -106,7 +106,7 @@ pub enum WorkerError {
     Io {
         /// Index into the worker's targets.
         work: usize,
-        /// What it was to do.
+        /// The failed operation.
         operation: Operation,
         offset: u64,
         /// How much.

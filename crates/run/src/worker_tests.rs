@@ -15,7 +15,7 @@ use crate::prepare::Ready;
 use crate::recorder::Recorder;
 use crate::setup::{self, Context};
 use crate::skew::SkewTables;
-use crate::worker::{Sampling, Iteration, Worker};
+use crate::worker::{Iteration, Sampling, Worker};
 use engine::null::NullEngine;
 use engine::sync::SyncEngine;
 use hot::clock::Clock;

@@ -193,7 +193,7 @@ fn budget(plan: &TimeSpanPlan) -> Option<Budget> {
     Budget::new(plan.end_after, workers, control_thread)
 }
 
-/// What a panic means to the user. Its place was printed when it happened.
+/// Describes a panic to the user. Its place was printed when it happened.
 fn describe_panic(thread: u32, panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
     let first_line = text.and_then(|text| text.lines().next()).unwrap_or("no reason given");

@@ -258,7 +258,7 @@ fn by_name(path: &Path, identity: FileIdentity) -> io::Result<Option<(File, File
     Ok((found.identity == identity).then_some((file, found)))
 }
 
-/// What a file is once its data is flushed: a server may change its time only then. `None` if it has another name.
+/// State of a file once its data is flushed: a server may change its time only then. `None` if it has another name.
 fn flushed_by_name(path: &Path, identity: FileIdentity) -> Option<FileStamp> {
     let (file, _) = by_name(path, identity).ok()??;
     // Where it fails, the close at the end of the run says so.

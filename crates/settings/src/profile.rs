@@ -2,7 +2,7 @@
 
 use crate::element::reader::Reader;
 use crate::element::tree::{Element, Place};
-use crate::setting::{EmitCondition, CustomElement, Setting, U32, flag, number, words, write_all};
+use crate::setting::{CustomElement, EmitCondition, Setting, U32, flag, number, words, write_all};
 use crate::time_span::TIME_SPAN;
 use model::profile::{PrecreateFiles, Profile, ResultFormat, TimeSpan, Tracing};
 use model::units::counted;

@@ -4,7 +4,9 @@ use crate::element::reader::Reader;
 use crate::element::tree::Element;
 use crate::element::value;
 use crate::linux::LINUX_IN_TARGET;
-use crate::setting::{Codec, EmitCondition, NumberField, CustomElement, Setting, U32, U64, flag, number, short_size, words, write_all};
+use crate::setting::{
+    Codec, CustomElement, EmitCondition, NumberField, Setting, U32, U64, flag, number, short_size, words, write_all,
+};
 use crate::target_parts::{CONTENT_OF_TARGET, DISTRIBUTION, THREAD_TARGETS};
 use model::limits::BLOCK_SIZE_BYTES_MAX;
 use model::profile::{BypassIo, CacheMode, FlushMode, IoPriority, Target, Throughput};
@@ -87,7 +89,10 @@ pub static TARGET: &[Row] = &[
     .option("-Sw")
     .doc("-Sw")
     .emit(EmitCondition::IfSet),
-    Row::new("MemoryMappedIo", "memory_mapped", flag!(memory_mapped)).option("-Sm").doc("-Sm").emit(EmitCondition::IfSet),
+    Row::new("MemoryMappedIo", "memory_mapped", flag!(memory_mapped))
+        .option("-Sm")
+        .doc("-Sm")
+        .emit(EmitCondition::IfSet),
     Row::new(
         "FlushType",
         "flush",

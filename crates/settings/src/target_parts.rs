@@ -3,7 +3,7 @@
 use crate::element::reader::Reader;
 use crate::element::tree::Element;
 use crate::element::value;
-use crate::setting::{Codec, EmitCondition, CustomElement, Setting, U32, U64, number, short_size, write_all};
+use crate::setting::{Codec, CustomElement, EmitCondition, Setting, U32, U64, number, short_size, write_all};
 use model::profile::{Distribution, DistributionRange, Target, ThreadTarget, WriteSource};
 use model::units::Bytes;
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use crate::element::reader::Reader;
 use crate::element::tree::Element;
 use crate::element::value;
 use crate::linux::LINUX_IN_TIME_SPAN;
-use crate::setting::{Codec, EmitCondition, CustomElement, Setting, U32, flag, number, words, write_all};
+use crate::setting::{Codec, CustomElement, EmitCondition, Setting, U32, flag, number, words, write_all};
 use crate::target::TARGET;
 use model::affinity::{AffinityEntry, list_text, push_cpu};
 use model::limits::{COMPLETION_DEPTH_MAX, CPUS_PER_GROUP, GROUP_MAX, IO_RING_BATCH_MAX};

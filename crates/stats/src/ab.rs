@@ -114,8 +114,11 @@ struct Rejection {
 
 /// Holm at one look: notes figures that are rejected and were not yet.
 fn reject(known: &[(ScopedMetric, Vec<f64>)], count: usize, level: f64, rejected: &mut [Option<Rejection>]) {
-    let mut chances: Vec<(usize, f64)> =
-        known.iter().map(|(_, differences)| PairedDifference::from_differences(&differences[..count]).chance()).enumerate().collect();
+    let mut chances: Vec<(usize, f64)> = known
+        .iter()
+        .map(|(_, differences)| PairedDifference::from_differences(&differences[..count]).chance())
+        .enumerate()
+        .collect();
     chances.sort_by(|one, other| one.1.total_cmp(&other.1));
     for (rank, (figure, chance)) in chances.into_iter().enumerate() {
         let level = level / (known.len() - rank) as f64;

@@ -145,7 +145,9 @@ impl<'a> Accuracy<'a> {
             all
         });
         let range_ns = Interval { low: tally.min_ns as f64, high: tally.max_ns as f64 };
-        let Some(sections) = Sections::from_parts(&histograms, range_ns, length_s(groups[0])) else { return Vec::new() };
+        let Some(sections) = Sections::from_parts(&histograms, range_ns, length_s(groups[0])) else {
+            return Vec::new();
+        };
         let estimate = |(_, rank_ppb)| {
             let found = sections.interval_ns(rank_ppb)?;
             Some((rank_ppb, withheld.map_or(found, Estimate::Withheld)))

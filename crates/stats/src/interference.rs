@@ -105,7 +105,10 @@ pub fn answer(sweep: &Sweep) -> Option<Interference> {
     };
     let first = *rounds.complete.first()?;
     let names = rounds.run_of(rounds.together, first)?.streams.iter().map(|stream| &stream.name);
-    Some(Interference { rounds: rounds.complete.len() as u32, streams: names.filter_map(stream_interference).collect() })
+    Some(Interference {
+        rounds: rounds.complete.len() as u32,
+        streams: names.filter_map(stream_interference).collect(),
+    })
 }
 
 /// The lowest and the highest figure of a stream in single rounds.

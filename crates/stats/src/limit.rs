@@ -8,7 +8,7 @@ mod noise;
 mod search;
 
 pub use noise::SPAN_MIN as NOISE_SPAN_MIN;
-pub use search::{SearchStep, RUNS_MAX, Search};
+pub use search::{RUNS_MAX, Search, SearchStep};
 
 use crate::metrics;
 use hot::buckets::{lower_edge_ns, upper_edge_ns};

@@ -271,7 +271,8 @@ mod tests {
         assert_eq!(first.interval, first.so_far);
         assert_eq!((first.so_far.total.read.ios, first.so_far.targets[1].read.ios), (5, 1));
         let longer = [vec![100_000; 4], vec![900_000; 2]].concat();
-        let LiveSample { interval: second, targets, .. } = follower.sample(&counts(3, &[(0, 0, &longer), (1, 1, &[300_000])]));
+        let LiveSample { interval: second, targets, .. } =
+            follower.sample(&counts(3, &[(0, 0, &longer), (1, 1, &[300_000])]));
         assert_eq!(targets[0][0].buckets, tally(&[900_000; 2]).buckets);
         assert_eq!((second.interval_ns, second.interval.total.total.ios), (2 * SECOND_NS, 2));
         assert!((second.interval.total.total.iops - 1.0).abs() < 1e-9);

@@ -67,7 +67,8 @@ pub fn part(measured: &Measured, from_ns: u64, to_ns: Option<u64>, ranks_ppb: &[
     ranks_ppb.dedup();
     let reads = sections.iter().filter_map(|section| section.read.as_ref());
     let writes = sections.iter().filter_map(|section| section.write.as_ref());
-    let summarize = |side: &mut dyn Iterator<Item = &SectionFigures>| summarize_side(side, end_ns - start_ns, &ranks_ppb);
+    let summarize =
+        |side: &mut dyn Iterator<Item = &SectionFigures>| summarize_side(side, end_ns - start_ns, &ranks_ppb);
     let read = summarize(&mut reads.clone());
     let write = summarize(&mut writes.clone());
     let total = summarize(&mut reads.chain(writes));

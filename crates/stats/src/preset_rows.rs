@@ -83,7 +83,11 @@ mod tests {
     fn the_typical_run_of_a_load_is_one_of_its_kind() {
         let span = |write_ios: u64, bytes_per_s: f64| {
             let figures_of_ios = |ios| Figures { ios, bytes_per_s, ..Figures::default() };
-            let total = Directions { read: figures_of_ios(100 - write_ios), write: figures_of_ios(write_ios), total: figures_of_ios(100) };
+            let total = Directions {
+                read: figures_of_ios(100 - write_ios),
+                write: figures_of_ios(write_ios),
+                total: figures_of_ios(100),
+            };
             let measured = Measured { total, ..Measured::default() };
             TimeSpanResult { measured: Some(measured), ..TimeSpanResult::default() }
         };

@@ -422,7 +422,8 @@ fn an_open_loop_tells_what_became_of_its_intended_starts() {
     assert_eq!((open.depth, open.rate_iops, open.process), (2, 180.into(), RateProcess::Poisson));
     assert_eq!((open.intended_starts, open.backlog, open.delayed_by_depth), (450, 50, 200));
     assert_eq!((open.lateness_mean_ns, open.lateness_max_ns), ((150.0 * 500.0 + 250.0 * 4000.0) / 400.0, 4000));
-    let count_and_mean = |response: Option<LatencyDistribution>| response.map(|known| (known.count, known.figures.mean_ns));
+    let count_and_mean =
+        |response: Option<LatencyDistribution>| response.map(|known| (known.count, known.figures.mean_ns));
     assert_eq!(count_and_mean(open.response_time.read), Some((400, 7125.0)));
     assert_eq!(count_and_mean(open.response_time.write), Some((50, 2000.0)));
     assert_eq!(count_and_mean(open.response_time.total).map(|(count, _)| count), Some(450));

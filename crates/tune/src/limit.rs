@@ -1,11 +1,11 @@
 //! The highest rate that meets limits.
 
 use crate::schedule::Step;
-use crate::sweep::{SweepProgress, Ending};
+use crate::sweep::{Ending, SweepProgress};
 use model::limit::{Limit, LimitFound};
 use model::profile::OfferedRate;
 use model::sweep::{Purpose, Visit};
-use stats::limit::{SearchStep, Observation, Search};
+use stats::limit::{Observation, Search, SearchStep};
 
 impl SweepProgress<'_> {
     /// Searches the points, which are the same load at ascending rates; stores the result in the sweep.

@@ -448,7 +448,8 @@ impl TargetHistory {
                 Some(Point { left: UnitContent::Data, .. }) if erased_later.is_none() => AfterCut::Wrong(Class::Zeros),
                 None if history.begun.is_none() => AfterCut::NotCheckable,
                 _ => gone_if(history.completed.is_some_and(|completed| {
-                    completed.left == UnitContent::Data && erased_later.is_none_or(|erased| erased.ticket < completed.ticket)
+                    completed.left == UnitContent::Data
+                        && erased_later.is_none_or(|erased| erased.ticket < completed.ticket)
                 })),
             };
         }
@@ -492,7 +493,8 @@ impl TargetHistory {
             Mixture::OneWrite if may_be_torn && !self.logged.is_direct => AfterCut::Torn,
             Mixture::OneWrite => AfterCut::Wrong(Class::Rot),
             Mixture::Several { oldest_us, is_zero_elsewhere, is_ours_only } if may_be_torn => {
-                let Some((Point { left: UnitContent::Data, ticket }, durable_us)) = durable.filter(|_| self.logged.is_direct)
+                let Some((Point { left: UnitContent::Data, ticket }, durable_us)) =
+                    durable.filter(|_| self.logged.is_direct)
                 else {
                     return AfterCut::Torn;
                 };

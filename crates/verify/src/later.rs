@@ -275,7 +275,14 @@ impl LaterRuns {
         if matches!(class, Class::Zeros | Class::Unreadable) {
             return;
         }
-        self.keep_piece(UnexplainedUnit { bytes: piece.bytes.into(), offset: piece.offset, place, unit, recorded, class });
+        self.keep_piece(UnexplainedUnit {
+            bytes: piece.bytes.into(),
+            offset: piece.offset,
+            place,
+            unit,
+            recorded,
+            class,
+        });
     }
 
     fn keep_piece(&mut self, kept: UnexplainedUnit) {

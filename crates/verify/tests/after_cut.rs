@@ -376,7 +376,8 @@ fn with_discards_or_without_the_end_of_the_logs_nothing_is_said_to_be_lost_that_
                 let found = history.targets[0].check(unit, &bytes, history.ends_early);
                 if let AfterCut::Wrong(_) = found {
                     let truth = truth(&device, unit);
-                    let about = format!("seed {seed}, unit {unit}, {lost_words}: {:?}", history.targets[0].unit_history(unit));
+                    let about =
+                        format!("seed {seed}, unit {unit}, {lost_words}: {:?}", history.targets[0].unit_history(unit));
                     assert!(matches!(truth, AfterCut::Wrong(_)), "{found:?} is {truth:?}: {about}");
                     wrong += 1;
                 }

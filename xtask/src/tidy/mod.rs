@@ -13,6 +13,7 @@ mod sizes;
 mod snapshots;
 mod text;
 pub(crate) mod tree;
+mod words;
 mod writes;
 
 use crate::stop::Stop;
@@ -50,7 +51,7 @@ impl fmt::Display for Finding {
 type Rule = (&'static str, fn(&Tree) -> Result<Vec<Finding>, Stop>);
 
 /// All rules.
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     ("crates import what the architecture allows", edges::imports),
     ("modules have no import cycles", |tree| Ok(cycles::check(tree))),
     ("unsafe stands in sys and engine alone", edges::lints),
@@ -60,6 +61,7 @@ const RULES: [Rule; 9] = [
     ("every snapshot has a test", |tree| Ok(snapshots::check(tree))),
     ("pages have a title, and links lead somewhere", |tree| Ok(pages::check(tree))),
     ("lines end where their text ends", |tree| Ok(text::check(tree))),
+    ("functions are named by verbs, and doc comments begin with nouns or verbs", |tree| Ok(words::check(tree))),
 ];
 
 /// The fragments (after `#`) that link to the headings of a page.

@@ -245,7 +245,8 @@ impl Stack {
             let merged = self.folder.join(&overlay.merged);
             let [upper, lower] = [&overlay.upper, &overlay.lower].map(|path| self.folder.join(path));
             for (path, entry) in snapshot::names(&merged) {
-                let at = |folder: &Path| fs::symlink_metadata(folder.join(&path)).ok().as_ref().map(Node::from_metadata);
+                let at =
+                    |folder: &Path| fs::symlink_metadata(folder.join(&path)).ok().as_ref().map(Node::from_metadata);
                 let (upper, lower) = (at(&upper), at(&lower));
                 let below = upper.or(lower);
                 let is_upper = upper.is_some();

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use verify::check::Place;
 use verify::classify;
-use verify::history::{AfterCut, UnitContent, TargetHistory};
+use verify::history::{AfterCut, TargetHistory, UnitContent};
 use verify::later::{LaterRuns, Piece, Recorded, WrongUnit};
 use verify::unit::{HEADER_BYTES, Header, first_bytes, is_intact};
 

@@ -1,6 +1,6 @@
 //! The agent that a controller starts over ssh: standard input carries its settings, and ends it when closed.
 
-use super::{confined, host, shown_limits, print_error};
+use super::{confined, host, print_error, shown_limits};
 use crate::interrupt;
 use crate::output::{print, say};
 use crate::status::{Status, fail, refuse_with};

@@ -44,7 +44,8 @@ pub(crate) fn series_runner<'a>(
 ) -> Result<Box<dyn SeriesRunner + 'a>, Status> {
     let mut first = None;
     for planned in points.iter().filter(|planned| planned.request.options.fleet.as_deref() == Some(option)) {
-        check(&planned.request, option).map_err(|reasons| ProfileRefusal { status: Status::Refused, reasons }.print_reasons())?;
+        check(&planned.request, option)
+            .map_err(|reasons| ProfileRefusal { status: Status::Refused, reasons }.print_reasons())?;
         first.get_or_insert(&planned.request);
     }
     let Some(first) = first else { return Err(fail("no point has these hosts")) };

@@ -92,7 +92,8 @@ impl GateFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(self.of_file(INDEX_FILE, error)),
         };
-        if !bytes.is_empty() && DocumentKind::detect(&bytes[..bytes.len().min(HEAD_BYTES)]) != Some(DocumentKind::GateIndex)
+        if !bytes.is_empty()
+            && DocumentKind::detect(&bytes[..bytes.len().min(HEAD_BYTES)]) != Some(DocumentKind::GateIndex)
         {
             let reason = format!("not an index written by this version of diskspd: {INSTEAD}");
             return Err(self.of_file(INDEX_FILE, reason));

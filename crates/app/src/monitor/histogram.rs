@@ -31,7 +31,8 @@ pub(super) fn run(request: &WatchRequest, when: Histograms) -> Status {
         Ok(watch) => watch,
         Err(reason) => return fail(&format!("--histogram: {reason}")),
     };
-    let mut told = HistogramReports { root, choice, watch, before: BTreeMap::new(), since_ns: sys::clock::monotonic_ns() };
+    let mut told =
+        HistogramReports { root, choice, watch, before: BTreeMap::new(), since_ns: sys::clock::monotonic_ns() };
     let mut ticks = Ticks::new(told.since_ns, request.interval.as_nanos() as u64);
     let mut intervals = 0;
     while !signals.interrupted.load(Relaxed) {

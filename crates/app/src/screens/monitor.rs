@@ -21,8 +21,9 @@ pub(crate) struct MonitorPicture {
 impl MonitorPicture {
     /// Takes over the terminal; `host` is the name of the machine.
     pub(crate) fn begin(host: &str) -> Result<Self, MonitorEnd> {
-        let screen = Screen::enter(Stream::Stdout)
-            .map_err(|error| MonitorEnd::Failed(format!("cannot use the terminal: {error}; --csv works without one")))?;
+        let screen = Screen::enter(Stream::Stdout).map_err(|error| {
+            MonitorEnd::Failed(format!("cannot use the terminal: {error}; --csv works without one"))
+        })?;
         let state = MonitorScreen::new(host.to_owned());
         let mut picture = Self { screen, state, has_colours: wants_colours(), zone: TimeZone::system() };
         picture.draw()?;

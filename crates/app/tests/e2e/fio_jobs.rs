@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-use testkit::{IoRange, Call, Faulty, Service, or_skip, tool, workplace};
+use testkit::{Call, Faulty, IoRange, Service, or_skip, tool, workplace};
 
 const MIB: u64 = 1 << 20;
 

@@ -298,7 +298,8 @@ fn metrics_count_what_the_run_counts() {
     // The two are read one after the other during the run: a hundred I/Os are a fifth of a second. There was no
     // warm-up, so they are otherwise equal.
     let agree = |page: &str, direction: &str| {
-        let (ios, measured) = (counter(page, "ios_total", direction), counter(page, "io_latency_seconds_count", direction));
+        let (ios, measured) =
+            (counter(page, "ios_total", direction), counter(page, "io_latency_seconds_count", direction));
         assert!((counter(page, "transferred_bytes_total", direction) - ios * 4096.0).abs() < 0.5, "{page}");
         (measured - ios).abs() <= 100.0 + ios / 100.0
     };

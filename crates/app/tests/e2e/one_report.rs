@@ -105,7 +105,8 @@ fn runs_say_on_their_pages_and_in_json_the_same() {
     preset.expect_status(0);
     for name in ["run.json", "preset.json"] {
         let result: Value = place.json(name);
-        let brief_text = |key: &str| result["brief"][key].as_str().unwrap_or_else(|| panic!("{key}: {result}")).to_owned();
+        let brief_text =
+            |key: &str| result["brief"][key].as_str().unwrap_or_else(|| panic!("{key}: {result}")).to_owned();
         let page = of_page(&page(&place, name));
         let next = [brief_text("next"), brief_text("command")].join(" ");
         let in_json = Brief::from([

@@ -286,7 +286,9 @@ const OF_XML: &[Rule] = &[
         says: "Latency has AverageReadMilliseconds or AverageWriteMilliseconds, and AverageTotalMilliseconds",
         holds: |text| {
             with(text, |results| {
-                let has = |name: &str| element_text(results, &["TimeSpan", "Latency", name]).is_some_and(|text| number(&text));
+                let has = |name: &str| {
+                    element_text(results, &["TimeSpan", "Latency", name]).is_some_and(|text| number(&text))
+                };
                 let one = has("AverageReadMilliseconds") || has("AverageWriteMilliseconds");
                 Some(one && has("AverageTotalMilliseconds"))
             })

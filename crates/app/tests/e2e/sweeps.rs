@@ -205,7 +205,8 @@ fn targets_are_made_once_and_split_into_files_that_share_the_depth() {
     assert_eq!(run.stdout.lines().filter(first).count(), 2, "a line for each run: {}", run.stdout);
     assert_eq!(files(&place, "."), ["a-1of2.dat", "a-2of2.dat", "a.dat", "d"]);
     assert_eq!(place.content("a-2of2.dat").len(), 1 << 20);
-    let modified_time = |place: &Workplace| fs::metadata(place.path("a.dat")).expect("it is there").modified().expect("a time");
+    let modified_time =
+        |place: &Workplace| fs::metadata(place.path("a.dat")).expect("it is there").modified().expect("a time");
     let run = place.diskspd("sweep --vary o=1,2 --dir e -- -c2M -d1 -W0 -b64K -r -L a.dat").run();
     run.expect_status(0).expect_stderr(&["2MiB to create targets"]);
     let when = modified_time(&place);

@@ -24,7 +24,11 @@ fn connected<'a>(place: &'a Workplace, server: &BlockServer) -> Result<Connected
     run(place, "modprobe nbd nbds_max=1")?;
     let connect = format!("nbd-client 127.0.0.1 {} /dev/nbd0 -b 512 -N row", server.port());
     Ok(Connected {
-        _client: DeviceSetup::by(place, &connect, "nbd-client -d /dev/nbd0 && while pgrep nbd-client; do sleep 0.1; done")?,
+        _client: DeviceSetup::by(
+            place,
+            &connect,
+            "nbd-client -d /dev/nbd0 && while pgrep nbd-client; do sleep 0.1; done",
+        )?,
     })
 }
 

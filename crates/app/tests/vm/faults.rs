@@ -3,7 +3,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Driver, DeviceSetup, run};
+use crate::tools::{DeviceSetup, Driver, run};
 use serde_json::Value;
 use std::time::Duration;
 use testkit::{Finished, Report, Workplace, or_skip};
@@ -176,8 +176,11 @@ fn discards_and_zeroes_pass_through_stacks_or_are_refused() {
     }
     let (_second, encrypted) = {
         let table = format!("0 4096 crypt aes-xts-plain64 {} 0 {} 0", "0".repeat(64), device.path.display());
-        let made =
-            or_skip!(DeviceSetup::by(&place, &format!("dmsetup create top --table '{table}'"), "dmsetup remove --retry top"));
+        let made = or_skip!(DeviceSetup::by(
+            &place,
+            &format!("dmsetup create top --table '{table}'"),
+            "dmsetup remove --retry top"
+        ));
         (made, Disk::named("dm-1"))
     };
     // Without allow_discards it takes none.

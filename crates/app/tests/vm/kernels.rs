@@ -3,7 +3,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Driver, DeviceSetup, run};
+use crate::tools::{DeviceSetup, Driver, run};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -321,7 +321,8 @@ fn control_groups() {
         format!("check cgroup-limits: {found}; memory limit: {left}; CPU limit: {throttled}; {outcome}")
     };
     {
-        let _unified = or_skip!(DeviceSetup::by(&place, &format!("mount -t cgroup2 none {top}"), &format!("umount {top}")));
+        let _unified =
+            or_skip!(DeviceSetup::by(&place, &format!("mount -t cgroup2 none {top}"), &format!("umount {top}")));
         let own = format!("{top}/row");
         let make = format!(
             "echo '+cpu +memory' > {top}/cgroup.subtree_control && mkdir {own} && echo '150000 100000' > {own}/cpu.max \

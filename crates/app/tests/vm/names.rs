@@ -83,7 +83,8 @@ fn nvme_over_a_network_by_nguid_with_a_word_on_other_hosts() {
     let export = place.file("export", EXPORT.as_bytes());
     let unexport = place.file("unexport", UNEXPORT.as_bytes());
     let (export, unexport) = (export.display(), unexport.display());
-    let _exported = or_skip!(DeviceSetup::by(&place, &format!("sh {export} {}", image.display()), &format!("sh {unexport}")));
+    let _exported =
+        or_skip!(DeviceSetup::by(&place, &format!("sh {export} {}", image.display()), &format!("sh {unexport}")));
     let uuid = "uuid.5e1f0000-0000-4000-8000-00000000000a";
     let disk = Disk::with_wwid(uuid);
     place.write_refused(&[], &disk.path, &disk.path, &["use by other hosts over NVMe over tcp cannot be detected"]);

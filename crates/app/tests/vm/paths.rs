@@ -2,7 +2,7 @@
 
 use crate::disks::Disk;
 use crate::machine;
-use crate::tools::{Driver, DeviceSetup, ext4, run};
+use crate::tools::{DeviceSetup, Driver, ext4, run};
 use testkit::{Holder, or_skip};
 
 const FLAG: &str = "--destroy=eui.5254000000000001";

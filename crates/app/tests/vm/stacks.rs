@@ -34,7 +34,8 @@ fn encrypted_raid<'a>(place: &'a Workplace, disks: &[Disk; 2]) -> Result<Encrypt
     let key = key.display();
     let format = "--batch-mode --type luks1 --pbkdf pbkdf2 --pbkdf-force-iterations 1000";
     run(place, &format!("cryptsetup luksFormat {format} /dev/md0 {key}"))?;
-    let opened = DeviceSetup::by(place, &format!("cryptsetup open --key-file {key} /dev/md0 row"), "cryptsetup close row")?;
+    let opened =
+        DeviceSetup::by(place, &format!("cryptsetup open --key-file {key} /dev/md0 row"), "cryptsetup close row")?;
     Ok(Encrypted { _opened: opened, _raid: raid })
 }
 

@@ -119,14 +119,16 @@ fn jobs_at_once_are_streams_and_a_stonewall_begins_a_timespan() {
         ]
     );
     assert_eq!(import.job(&NoFiles).expect("it is a load").profile.time_spans.len(), 2);
-    let shares =
-        import_text("[w]\nfilename=a\nfilesize=10244k\nrw=write\nsize=8k\noffset=10%\noffset_increment=20%\nnumjobs=2\n\
-                     runtime=5\n");
+    let shares = import_text(
+        "[w]\nfilename=a\nfilesize=10244k\nrw=write\nsize=8k\noffset=10%\noffset_increment=20%\nnumjobs=2\n\
+                     runtime=5\n",
+    );
     assert!(
         shares.commands()[0].contains(" -B1028K:8K a'") && shares.commands()[0].contains(" -B3076K:8K a'"),
         "{shares:?}"
     );
-    let apart = import_text("[w]\nfilename=/dev/x\nrw=write\nsize=1m\noffset_increment=4m\nnumjobs=2\nruntime=5\ndirect=1\n");
+    let apart =
+        import_text("[w]\nfilename=/dev/x\nrw=write\nsize=1m\noffset_increment=4m\nnumjobs=2\nruntime=5\ndirect=1\n");
     assert!(apart.commands()[0].contains("--stream 'w.1: ") && apart.commands()[0].contains(" -B4M:1M /dev/x'"));
 }
 
@@ -151,7 +153,9 @@ fn a_job_that_waits_for_the_one_before_begins_a_timespan() {
 #[test]
 fn files_have_the_names_that_fio_gives_them() {
     let targets = |options: &str| {
-        let [span] = &import_text(&format!("[a/b]\nsize=1m\nruntime=5\ndirect=1\n{options}\n")).spans[..] else { panic!() };
+        let [span] = &import_text(&format!("[a/b]\nsize=1m\nruntime=5\ndirect=1\n{options}\n")).spans[..] else {
+            panic!()
+        };
         let (end, words) = (span.iter().position(|word| word == "-L").unwrap_or(0), span.join(" "));
         (span[end + 1..].join(" "), words.contains(" -t2 "))
     };
@@ -207,8 +211,9 @@ fn what_has_no_counterpart_is_refused_by_name() {
 
 #[test]
 fn a_file_is_read_as_fio_reads_it() {
-    let import =
-        import_text("; comment\n[global]\nbs=8k\nrw=randread # as well\n[t]\nsize=1m ; here\ninclude more\n[u]\nsize=1m\n");
+    let import = import_text(
+        "; comment\n[global]\nbs=8k\nrw=randread # as well\n[t]\nsize=1m ; here\ninclude more\n[u]\nsize=1m\n",
+    );
     assert!(import.commands()[0].contains("-b16K") && import.commands()[0].contains("-b8K"));
     for (text, expected) in [
         ("", "there is no job"),

@@ -215,7 +215,8 @@ pub(crate) const OPTIONS: &[FioOption] = &[
     // Reports.
     row(&["name"], WithoutEffect("a name")).near("", ValueTranslation::Nothing),
     row(&["description"], WithoutEffect("a name")),
-    row(&["group_reporting"], WithoutEffect("there are figures of each stream and of all")).near("", ValueTranslation::Nothing),
+    row(&["group_reporting"], WithoutEffect("there are figures of each stream and of all"))
+        .near("", ValueTranslation::Nothing),
     row(&["new_group", "stats"], WithoutEffect("there are figures of each stream and of all")),
     row(&["kb_base"], Translated),
     row(&["unit_base", "significant_figures", "unified_rw_reporting"], WithoutEffect(FIGURES)),
@@ -236,7 +237,8 @@ pub(crate) const OPTIONS: &[FioOption] = &[
         &["disable_bw_measurement", "disable_bw", "gtod_cpu", "clocksource"],
         WithoutEffect("diskspd has a clock of its own"),
     ),
-    row(&["output-format"], WithoutEffect(JSON)).near("--json=result.json", ValueTranslation::Fixed("--json=result.json")),
+    row(&["output-format"], WithoutEffect(JSON))
+        .near("--json=result.json", ValueTranslation::Fixed("--json=result.json")),
     row(&["output", "minimal", "append-terse", "status-interval"], WithoutEffect(JSON)),
     row(&["eta", "eta-newline", "eta-interval", "warnings-fatal", "max-jobs"], WithoutEffect(FIGURES)),
     row(&["alloc-size", "debug", "terse-version", "aux-path", "inflate-log"], WithoutEffect("a matter of fio itself")),

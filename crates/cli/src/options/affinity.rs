@@ -1,6 +1,6 @@
 //! `-a -n`: threads on CPUs.
 
-use super::row::{Group, Kind, ValueForm, OptionRow, Repeat, Scope, SinceVersion};
+use super::row::{Group, Kind, OptionRow, Repeat, Scope, SinceVersion, ValueForm};
 use crate::affinity;
 use crate::builder::{Builder, GivenOption};
 use model::profile::{EfficiencyOrder, GroupSpan, Traversal};

@@ -1,6 +1,6 @@
 //! `-Z`: contents of writes.
 
-use super::row::{Group, ValueForm, OptionRow, Repeat, Scope, SinceVersion};
+use super::row::{Group, OptionRow, Repeat, Scope, SinceVersion, ValueForm};
 use super::target::size_value;
 use crate::builder::{Builder, GivenOption};
 use model::profile::WriteSource;

@@ -19,7 +19,7 @@ mod timing;
 
 use std::sync::LazyLock;
 
-pub use row::{Group, Kind, ValueForm, OptionRow, Pass, Repeat, Scope, SinceVersion};
+pub use row::{Group, Kind, OptionRow, Pass, Repeat, Scope, SinceVersion, ValueForm};
 
 /// Options of ours that set one field of a timespan.
 static SETTING_ROWS: LazyLock<Vec<OptionRow>> = LazyLock::new(|| set::rows().collect());

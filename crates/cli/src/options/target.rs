@@ -1,6 +1,6 @@
 //! `-b -B -c -f`: sizes, bounds and creation of targets.
 
-use super::row::{Group, ValueForm, OptionRow, Pass, Repeat};
+use super::row::{Group, OptionRow, Pass, Repeat, ValueForm};
 use crate::builder::{Builder, GivenOption};
 use crate::size;
 use model::limits::BLOCK_SIZE_BYTES_MAX;

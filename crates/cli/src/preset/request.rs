@@ -399,7 +399,11 @@ mod tests {
         let words: Vec<&str> = lines.iter().map(|line| line.words.as_str()).collect();
         assert_eq!(words, ["<data>", "<log>", "--stream 'p: <data>' --stream 'l: -w100 <log>'"]);
         assert_eq!((lines[0].source.as_str(), lines[1].source.as_str()), ("a paper", ""));
-        assert!(request_from(&text.replace("target = 2", "target = 3"), &["a"]).unwrap_err().contains("load 'log': target 3"));
+        assert!(
+            request_from(&text.replace("target = 2", "target = 3"), &["a"])
+                .unwrap_err()
+                .contains("load 'log': target 3")
+        );
     }
 
     /// A preset with a bound on the flush and one on the rate.

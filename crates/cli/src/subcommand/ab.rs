@@ -203,7 +203,8 @@ mod tests {
         assert_eq!((ab.sides.clone(), ab.is_noise_floor()), (["-o4".to_owned(), "-o8".to_owned()], false));
         assert_eq!(varied.options.extent, Extent::Pairs { is_fixed: false, margin: 0.02 });
         assert_eq!(varied.options.runs, 20);
-        let options = parse_request(&["--a", "-o4", "--b=-o8 -t2", "--pairs=7", "--margin", "5%", "--", "-o1", "a.dat"]);
+        let options =
+            parse_request(&["--a", "-o4", "--b=-o8 -t2", "--pairs=7", "--margin", "5%", "--", "-o1", "a.dat"]);
         assert_eq!(lines(&options), ["-o4 a.dat", "-o8 -t2 a.dat"]);
         assert_eq!(options.options.extent, Extent::Pairs { is_fixed: true, margin: 0.05 });
         assert_eq!(options.options.runs, 7);

@@ -304,7 +304,12 @@ impl SeriesArguments {
     }
 
     /// The command for runs of these points. Parsed again, its words give the same request.
-    pub(super) fn command(self, points: Vec<PlannedPoint>, options: SweepOptions, typed: &TypedArguments<'_>) -> SweepCommand {
+    pub(super) fn command(
+        self,
+        points: Vec<PlannedPoint>,
+        options: SweepOptions,
+        typed: &TypedArguments<'_>,
+    ) -> SweepCommand {
         let mut words = typed.options_except(&PLACES);
         words.push("--".to_owned());
         words.extend(self.load.iter().cloned());

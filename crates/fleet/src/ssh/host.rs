@@ -1,7 +1,7 @@
 //! One host: ssh, and the agent at its other end.
 
 use super::lines::{LastLines, each_line};
-use super::{Destination, MAX_SETUP_BYTES, AgentMessage, Setup};
+use super::{AgentMessage, Destination, MAX_SETUP_BYTES, Setup};
 use crate::FleetError;
 use crate::message::bounded_text;
 use std::io::Write;

@@ -191,7 +191,14 @@ impl<'a> Chain<'a> {
     }
 
     /// Applies the guard of files. A lease is no test: the loop device itself has the file open.
-    fn look_at_file(&self, scope: &Scope<'_>, subject: &Subject, path: &Path, file: FileIdentity, below: &mut ChainFindings) {
+    fn look_at_file(
+        &self,
+        scope: &Scope<'_>,
+        subject: &Subject,
+        path: &Path,
+        file: FileIdentity,
+        below: &mut ChainFindings,
+    ) {
         let mut found = openers::search(scope.root, &[(path.to_owned(), file)], &self.own_loops);
         let mut who = found.users.remove(&file).unwrap_or_default();
         who.extend(openers::standard_streams(&found.own_descriptors.remove(&file).unwrap_or_default()));

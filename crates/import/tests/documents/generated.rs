@@ -433,7 +433,8 @@ fn direction(ios: &[Io], is_write: bool, with_moments: bool, with_buckets: bool)
 }
 
 fn intervals(ios: &[Io]) -> Vec<IntervalRecord> {
-    let tally_of = |index, is_write| tally(ios.iter().filter(|io| (io.interval, io.is_write) == (index, is_write)), true);
+    let tally_of =
+        |index, is_write| tally(ios.iter().filter(|io| (io.interval, io.is_write) == (index, is_write)), true);
     let interval = |index| IntervalRecord { index, read: tally_of(index, false), write: tally_of(index, true) };
     (0..4).map(interval).filter(|interval| interval.read.count + interval.write.count > 0).collect()
 }

@@ -74,7 +74,12 @@ pub(crate) fn draw_help(frame: &mut Frame<'_>, title: &'static str, text: &[&'st
 }
 
 /// The last values that fit, the newest at the right edge; the highest bar is the largest of them.
-pub(crate) fn draw_trend(frame: &mut Frame<'_>, values: impl DoubleEndedIterator<Item = f64>, area: Rect, look: &Styles) {
+pub(crate) fn draw_trend(
+    frame: &mut Frame<'_>,
+    values: impl DoubleEndedIterator<Item = f64>,
+    area: Rect,
+    look: &Styles,
+) {
     let mut values: Vec<f64> = values.rev().take(usize::from(area.width)).collect();
     values.reverse();
     let max = values.iter().copied().fold(0.0, f64::max);

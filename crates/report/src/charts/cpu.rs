@@ -1,8 +1,8 @@
 //! Usage of each CPU.
 
 use crate::axis::Axis;
-use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Cell, Chart, Marks, Series};
+use crate::chart::{ChartResult, MissingChart};
 use crate::quantity::{Quantity, significant};
 use crate::role::Role;
 use model::result::{CpuUsage, Measured};

@@ -2,8 +2,8 @@
 
 use super::{each_point, values};
 use crate::axis::Axis;
-use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Chart, Marks, Points, Series};
+use crate::chart::{ChartResult, MissingChart};
 use crate::quantity::Quantity;
 use crate::role::Role;
 use model::device_interval::{DeviceInterval, DeviceRates};

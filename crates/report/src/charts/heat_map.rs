@@ -2,8 +2,8 @@
 
 use super::s;
 use crate::axis::Axis;
-use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Cell, Chart, Marks, Series};
+use crate::chart::{ChartResult, MissingChart};
 use crate::quantity::{Quantity, latency, significant};
 use crate::role::{HEAT_MIN, Role};
 use model::result::Measured;

@@ -2,8 +2,8 @@
 
 use super::{middle_s, s, values};
 use crate::axis::Axis;
-use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Chart, Marks, Series};
+use crate::chart::{ChartResult, MissingChart};
 use crate::quantity::Quantity;
 use crate::role::Role;
 use model::figures::{Directions, Figures, Percentile};

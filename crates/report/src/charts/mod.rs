@@ -33,7 +33,7 @@ pub(crate) use streams::streams;
 use super::chart::{Marks, Series};
 use super::quantity::Quantity;
 use super::role::Role;
-use crate::chart::{MissingChart, ChartResult};
+use crate::chart::{ChartResult, MissingChart};
 use model::figures::Directions;
 use model::headline::Headline;
 use model::metric::{Metric, ScopedMetric};

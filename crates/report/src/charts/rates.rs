@@ -3,7 +3,7 @@
 use super::{each_point, lines_of_directions, middle_s, s, values};
 use crate::axis::Axis;
 use crate::chart::Chart;
-use crate::chart::{MissingChart, ChartResult};
+use crate::chart::{ChartResult, MissingChart};
 use crate::quantity::Quantity;
 use model::figures::Directions;
 use model::profile::TimeSpan;

@@ -2,8 +2,8 @@
 
 use super::s;
 use crate::axis::Axis;
-use crate::chart::{MissingChart, ChartResult};
 use crate::chart::{Chart, Event, Marks, Series};
+use crate::chart::{ChartResult, MissingChart};
 use crate::quantity::{Quantity, latency};
 use crate::role::Role;
 use model::operation::Operation;

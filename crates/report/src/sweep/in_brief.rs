@@ -186,7 +186,8 @@ fn lengths(sweep: &Sweep) -> String {
         };
         Some(format!(", {what} of {range} s"))
     };
-    let probes = length_range("probes", |purpose| matches!(purpose, Purpose::Probe | Purpose::Again | Purpose::Measure));
+    let probes =
+        length_range("probes", |purpose| matches!(purpose, Purpose::Probe | Purpose::Again | Purpose::Measure));
     [probes, length_range("confirming runs", |purpose| purpose == Purpose::Confirm)].into_iter().flatten().collect()
 }
 

@@ -66,6 +66,7 @@ impl Checklist {
     }
 
     fn add_with(&mut self, subject: &str, severity: Severity, found: impl Into<String>, advice: impl Into<String>) {
-        self.0.push(Observation::without_value(found).with_subject(subject).with_severity(severity).with_advice(advice));
+        self.0
+            .push(Observation::without_value(found).with_subject(subject).with_severity(severity).with_advice(advice));
     }
 }

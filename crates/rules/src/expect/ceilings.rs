@@ -237,8 +237,11 @@ mod tests {
     #[test]
     fn an_adapter_carries_both_ways_at_once() {
         let load = Load { iops: 1.0, read_share: 0.5, read_bytes_per_s: 600e6, write_bytes_per_s: 900e6 };
-        let stated =
-            StatedLimits { hba_bytes_per_s: Some(1_200_000_000), vm_bytes_per_s: Some(3_000_000_000), ..StatedLimits::default() };
+        let stated = StatedLimits {
+            hba_bytes_per_s: Some(1_200_000_000),
+            vm_bytes_per_s: Some(3_000_000_000),
+            ..StatedLimits::default()
+        };
         let shares: Vec<f64> = compute(&stated, &load).iter().map(|ceiling| ceiling.share_percent).collect();
         assert_eq!(shares, [50.0, 75.0]);
     }

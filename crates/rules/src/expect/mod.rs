@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn the_ceiling_with_the_least_room_binds() {
-        let stated = StatedLimits { vm_iops: Some(1920), hba_bytes_per_s: Some(1_200_000_000), ..StatedLimits::default() };
+        let stated =
+            StatedLimits { vm_iops: Some(1920), hba_bytes_per_s: Some(1_200_000_000), ..StatedLimits::default() };
         let found = evaluate(&span(0), &measured(1440.0, 0.0), &stated).expect("ceilings");
         assert_eq!(found.binding, "vm-iops");
         let shares: Vec<(&str, f64)> =

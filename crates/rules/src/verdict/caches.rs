@@ -212,7 +212,8 @@ fn counted_by_caches(context: &RuleContext<'_>) -> Vec<Observation> {
         let share = served_share(ios, counters)?;
         let figure =
             format!("at least {} of the reads were served by {name}, according to its counters", percent(share));
-        let observation = (share > context.slack()).then(|| Observation::new(figure, share * 100.0).with_subject(name))?;
+        let observation =
+            (share > context.slack()).then(|| Observation::new(figure, share * 100.0).with_subject(name))?;
         Some(if MIXED.contains(&share) { observation.with_advice(MIXED_ADVICE) } else { observation })
     };
     counted.into_iter().filter_map(observation).collect()

@@ -104,7 +104,9 @@ pub(super) fn size(bytes: u64) -> String {
 /// True if I/O on the target is real, and its devices are visible.
 pub(super) fn is_on_devices(context: &RuleContext<'_>, target: usize) -> bool {
     let is_mapped = |work: &WorkerTarget| work.mapped.is_some();
-    context.reaches_kernel(target) && !context.work.workers_on(target).any(is_mapped) && !disks(context, target).is_empty()
+    context.reaches_kernel(target)
+        && !context.work.workers_on(target).any(is_mapped)
+        && !disks(context, target).is_empty()
 }
 
 fn is_on_array(context: &RuleContext<'_>, target: usize) -> bool {

@@ -188,7 +188,8 @@ fn outstanding(context: &RuleContext<'_>, all: &[Target]) -> Option<String> {
     let depth = if span.is_pool_with_requests() {
         u64::from(span.thread_count).saturating_mul(span.request_count.into())
     } else {
-        let ios_of_target = |target: &Target| u64::from(span.threads_on(target)).saturating_mul(target.outstanding.into());
+        let ios_of_target =
+            |target: &Target| u64::from(span.threads_on(target)).saturating_mul(target.outstanding.into());
         all.iter().map(ios_of_target).fold(0, u64::saturating_add)
     };
     let mean_ns = figures.latency?.mean_ns;

@@ -8,7 +8,7 @@ use model::block_device::WriteCache;
 use model::finding::Severity;
 use model::operation::Operation;
 use model::profile::Target;
-use model::tier::{TierMismatch, TargetMedia, Tier};
+use model::tier::{TargetMedia, Tier, TierMismatch};
 use std::collections::BTreeMap;
 use std::path::Path;
 

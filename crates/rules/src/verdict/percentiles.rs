@@ -92,7 +92,8 @@ mod tests {
         let latencies_of =
             |count: Option<u64>| count.map(|count| LatencyDistribution { count, ..LatencyDistribution::default() });
         let total = latencies_of(Some(read.unwrap_or(0) + write.unwrap_or(0)));
-        built.measured().total_latency = Some(Directions { read: latencies_of(read), write: latencies_of(write), total });
+        built.measured().total_latency =
+            Some(Directions { read: latencies_of(read), write: latencies_of(write), total });
         built.found(RULES)
     }
 
@@ -123,8 +124,10 @@ mod tests {
             latency: Directions { read, write, total: None },
         };
         let mut built = CaseResult::sound();
-        built.measured().total_latency = Some(Directions { read: latencies_of(50_999), write: latencies_of(9), total: latencies_of(51_008) });
-        built.measured().streams = vec![stream("oltp", latencies_of(999), latencies_of(9)), stream("scan", latencies_of(50_000), None)];
+        built.measured().total_latency =
+            Some(Directions { read: latencies_of(50_999), write: latencies_of(9), total: latencies_of(51_008) });
+        built.measured().streams =
+            vec![stream("oltp", latencies_of(999), latencies_of(9)), stream("scan", latencies_of(50_000), None)];
         let expected = "NOTE weak-percentiles: unreliable from the 99th percentile of 999 reads of oltp, the 25th percentile \
                         of 9 writes of oltp and the 99.99th percentile of 50,000 reads of scan on";
         assert_eq!(built.found(RULES), [expected]);

@@ -60,7 +60,8 @@ fn queued(context: &RuleContext<'_>, share: &ShareCounters, _: u64, rpc: RpcCoun
     let waiting = rpc.queue_ms as f64 / 1e3 / context.elapsed_s();
     let figure =
         format!("{}: NFS requests spent {} of their time in the queue of the client", share.source, percent(part));
-    (part > QUEUE_SHARE_MAX && waiting >= 1.0).then(|| Observation::new(figure, part * 100.0).with_subject(&share.source))
+    (part > QUEUE_SHARE_MAX && waiting >= 1.0)
+        .then(|| Observation::new(figure, part * 100.0).with_subject(&share.source))
 }
 
 #[cfg(test)]

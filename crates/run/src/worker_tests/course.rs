@@ -1,4 +1,4 @@
-//! What is kept of the course of a measurement: cells, sections, and the slowest I/Os.
+//! Records over the time of a measurement: cells, sections, and the slowest I/Os.
 
 use super::pacing::{parallel, run};
 use super::simulated::Service;

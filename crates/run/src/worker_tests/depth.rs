@@ -11,7 +11,7 @@ use engine::null::NullEngine;
 use model::plan::Pace;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What a look at the clock takes: less than an I/O.
+/// Duration of a read of the clock: less than an I/O.
 const STEP_NS: u64 = 200;
 
 /// How long a device is looked at.

@@ -3,7 +3,7 @@
 
 use super::StepClock;
 use engine::null::NullEngine;
-use engine::{Completion, Engine, PollResult, Op, Pushed, SlotId, Wait};
+use engine::{Completion, Engine, Op, PollResult, Pushed, SlotId, Wait};
 use hot::rng::Rng;
 use model::operation::Operation;
 use model::profile::FlushCall;
@@ -47,17 +47,17 @@ impl Law {
     }
 }
 
-/// What the device takes for an I/O.
+/// Service times of the device.
 #[derive(Clone, Debug)]
 pub(super) struct Service {
     pub(super) law: Law,
     /// I/Os served at a time; `None` = all there are.
     pub(super) servers: Option<usize>,
-    /// What would end in it ends with it.
+    /// I/Os that would end in it end with it.
     pub(super) stall_ns: Range<u64>,
     /// The stall comes again and again, so long after it began.
     pub(super) stall_period_ns: Option<u64>,
-    /// What was handed over together comes back together, when the last of it has ended: a host that answers one
+    /// I/Os submitted together complete together, when the last of them has ended: a host that answers one
     /// burst of requests with one interrupt.
     pub(super) answers_bursts: bool,
 }
@@ -87,7 +87,7 @@ pub(super) struct SimulatedEngine<'a> {
     /// When each server is free again.
     servers: Vec<u64>,
     staged: Vec<(SlotId, Operation)>,
-    /// What is served, and when it ends.
+    /// I/Os in service, with the times at which they end.
     served: Vec<(u64, SlotId, Operation)>,
     /// Gives back what has ended.
     ended: NullEngine,

@@ -72,7 +72,7 @@ impl Latencies {
         hot::buckets::upper_edge_ns(*bucket.expect("there are I/Os").0 as usize) as f64
     }
 
-    /// What a clock that takes time and buckets that are a 1024th wide may add, never take away.
+    /// A clock that takes time and buckets that are a 1024th wide may add to the mean, never take away.
     fn expect_mean(&self, truth_ns: f64, error_ns: f64) {
         let seen_ns = self.mean_ns();
         let (low, high) = (truth_ns - error_ns, truth_ns + error_ns + (LOOKS * STEP_NS) as f64);

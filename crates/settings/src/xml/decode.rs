@@ -1,6 +1,6 @@
 //! The bytes of a profile as text: UTF-8 with or without a byte order mark, or UTF-16 with one.
 
-use crate::element::fault::{Position, DocumentError};
+use crate::element::fault::{DocumentError, Position};
 use model::limits::PROFILE_BYTES_MAX;
 use std::borrow::Cow;
 
@@ -34,7 +34,9 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DocumentError
     for decoded in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
         match decoded {
             Ok(c) => text.push(c),
-            Err(_) => return Err(DocumentError::at(Position::behind(&text), "invalid UTF-16: incomplete surrogate pair")),
+            Err(_) => {
+                return Err(DocumentError::at(Position::behind(&text), "invalid UTF-16: incomplete surrogate pair"));
+            }
         }
     }
     if rest.is_empty() {

@@ -34,7 +34,8 @@ pub fn write_profile(profile: &Profile, format: ResultFormat) -> String {
 /// All faults of the document.
 pub fn read_profile(bytes: &[u8], file_name: &str) -> Result<Profile, Vec<XmlFault>> {
     let file = || file_name.to_owned();
-    let refused = |DocumentError { position, message }| vec![XmlFault { file: file(), position, element: None, message }];
+    let refused =
+        |DocumentError { position, message }| vec![XmlFault { file: file(), position, element: None, message }];
     let text = decode::decode(bytes).map_err(refused)?;
     let document = shape::check(&text).and_then(|()| parse(&text)).map_err(refused)?;
     let mut profile = Profile::default();

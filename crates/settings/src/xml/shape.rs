@@ -1,7 +1,7 @@
 //! Limits on a document before it is parsed: nesting of elements, and attributes of one element. The parser checks that
 //! it is well-formed.
 
-use crate::element::fault::{Position, DocumentError};
+use crate::element::fault::{DocumentError, Position};
 use model::limits::{PROFILE_ATTRIBUTES_MAX, PROFILE_DEPTH_MAX};
 
 /// Refuses a document that costs the parser more than any profile does.

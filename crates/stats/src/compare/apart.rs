@@ -20,7 +20,9 @@ const RATIO_MIN: f64 = 1.3;
 
 /// True if a figure of these runs lies on both sides in ranges over time that are far apart.
 pub(super) fn are_apart(figure: ScopedMetric, first: &[RunResult], second: &[RunResult]) -> bool {
-    let (Some(first), Some(second)) = (Range::from_runs(figure, first), Range::from_runs(figure, second)) else { return false };
+    let (Some(first), Some(second)) = (Range::from_runs(figure, first), Range::from_runs(figure, second)) else {
+        return false;
+    };
     let gap = (second.low - first.high).max(first.low - second.high);
     let spread = (first.high - first.low).max(second.high - second.low);
     gap >= SPREADS * spread && gap >= RATIO_MIN.ln()

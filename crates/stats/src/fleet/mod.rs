@@ -361,7 +361,7 @@ fn merge_time_span(
         host_time_span(sender, index, part, start_ns)
     };
     let told = FleetTimeSpan {
-        window: window.map(|window| window.to_common_window(Some(fleet.planned_start_ns))),
+        window: window.map(|window| window.in_common_window(Some(fleet.planned_start_ns))),
         hosts: senders.iter().map(of_host).collect(),
     };
     (span_result, told)

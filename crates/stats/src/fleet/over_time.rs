@@ -80,7 +80,11 @@ pub(super) fn std_devs(intervals: &[Directions<IntervalFigures>]) -> Option<Dire
         let mean = intervals.iter().map(rate).sum::<f64>() / count;
         (intervals.iter().map(|cell| (rate(cell) - mean).powi(2)).sum::<f64>() / count).sqrt()
     };
-    let all = Directions { read: std_dev(|of| of.read.iops), write: std_dev(|of| of.write.iops), total: std_dev(|of| of.total.iops) };
+    let all = Directions {
+        read: std_dev(|of| of.read.iops),
+        write: std_dev(|of| of.write.iops),
+        total: std_dev(|of| of.total.iops),
+    };
     (!intervals.is_empty()).then_some(all)
 }
 

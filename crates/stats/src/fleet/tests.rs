@@ -420,7 +420,10 @@ fn parts_of_the_measurement_are_put_in_their_places() {
     late.ios.retain(|io| io.done_ns < 18 * S);
     let result = merged(&[early, late]);
     let found = measured(&result);
-    assert_eq!((found.elapsed_ns, fleet_span(&result).window.expect("8 s").start_ns), (8 * S, Some(7 * S.cast_signed())));
+    assert_eq!(
+        (found.elapsed_ns, fleet_span(&result).window.expect("8 s").start_ns),
+        (8 * S, Some(7 * S.cast_signed()))
+    );
     let ios: Vec<u64> = found.intervals.iter().map(|interval| interval.total.ios).collect();
     assert_eq!(ios, [110, 100, 100, 100, 100, 100, 100, 100]);
     let series: Vec<u64> = found.series.read.ios.chunks(10).map(|cells| cells.iter().sum()).collect();

@@ -43,7 +43,12 @@ impl Window {
             for (amounts, counts, figures) in
                 [(&mut read, &series.read, &total.read), (&mut write, &series.write, &total.write)]
             {
-                let course = |cells, total| CumulativeCounts { width_ns: series.width_ns, cells, total, elapsed_ns: *elapsed_ns };
+                let course = |cells, total| CumulativeCounts {
+                    width_ns: series.width_ns,
+                    cells,
+                    total,
+                    elapsed_ns: *elapsed_ns,
+                };
                 let (ios, bytes) = (course(&counts.ios, figures.ios), course(&counts.bytes, figures.bytes));
                 amounts.ios += ios.before(to_ns) - ios.before(from_ns);
                 amounts.bytes += bytes.before(to_ns) - bytes.before(from_ns);
@@ -54,7 +59,7 @@ impl Window {
     }
 
     /// The window in the form of results.
-    pub(super) fn to_common_window(&self, planned_start_ns: Option<i64>) -> CommonWindow {
+    pub(super) fn in_common_window(&self, planned_start_ns: Option<i64>) -> CommonWindow {
         let known = planned_start_ns.filter(|_| self.uncertainty_ns.is_some());
         let (ios, seconds) = (self.read.ios + self.write.ios, self.length_ns as f64 / 1e9);
         // Both ends may be off: so may be the length.

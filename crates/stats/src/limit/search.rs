@@ -163,7 +163,13 @@ impl<'a> Search<'a> {
             self.pair_around(point)
         });
         let noise = if is_confirmed { None } else { noise::range(&self.observations, self.rates) };
-        SearchStep::End(LimitFound { holds: pair.holds, fails: pair.fails, is_confirmed, noise, ..LimitFound::default() })
+        SearchStep::End(LimitFound {
+            holds: pair.holds,
+            fails: pair.fails,
+            is_confirmed,
+            noise,
+            ..LimitFound::default()
+        })
     }
 
     /// Two rates around the crossing, whose index counts the rates that hold.

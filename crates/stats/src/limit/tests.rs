@@ -1,7 +1,7 @@
 //! Searches on queues of known law, on virtual time. `cargo test -p stats --lib limit::tests -- --ignored --nocapture`
 //! runs 200 searches on each.
 
-use super::{SearchStep, Observation, Search};
+use super::{Observation, Search, SearchStep};
 use crate::simulation::{exponential, normal, uniform};
 use hot::rng::Rng;
 use model::limit::{Limit, LimitFound, LimitSample};

@@ -30,7 +30,8 @@ pub fn timeline(series: &Series, moments_max: usize) -> Vec<Moment> {
     let cells = series.read.ios.len().min(series.write.ios.len());
     let cells_each = cells.div_ceil(moments_max.max(1)).max(1);
     let volume = |counts: &SeriesCounts, from: usize| {
-        let sum_of = |amounts: &[u64]| amounts.iter().skip(from).take(cells_each).fold(0, |a: u64, b| a.saturating_add(*b));
+        let sum_of =
+            |amounts: &[u64]| amounts.iter().skip(from).take(cells_each).fold(0, |a: u64, b| a.saturating_add(*b));
         Volume { bytes: sum_of(&counts.bytes), ios: sum_of(&counts.ios) }
     };
     let latency_sum_ns = |counts: &SeriesCounts, from: usize| {

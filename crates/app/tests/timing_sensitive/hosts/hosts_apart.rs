@@ -344,7 +344,10 @@ fn all_disturbances() -> Vec<(DisturbedPart, Disturbance, Phase)> {
 fn whatever_stands_still_or_dies_leaves_no_host_busy_and_no_file_behind() {
     let cases = match std::env::var_os(ALL_DISTURBANCES) {
         Some(_) => all_disturbances(),
-        None => vec![(DisturbedPart::Server, Disturbance::Kill, Phase::Waiting), (DisturbedPart::Controller, Disturbance::Kill, Phase::Waiting)],
+        None => vec![
+            (DisturbedPart::Server, Disturbance::Kill, Phase::Waiting),
+            (DisturbedPart::Controller, Disturbance::Kill, Phase::Waiting),
+        ],
     };
     for some in cases.chunks(4) {
         let skipped: Vec<String> = std::thread::scope(|scope| {

@@ -177,7 +177,13 @@ fn draw_trends(frame: &mut Frame<'_>, rows: &[Row<'_>], offset: usize, area: Rec
     }
 }
 
-fn draw_line_chart(frame: &mut Frame<'_>, row: &Row<'_>, area: Rect, look: &Styles, value: impl Fn(&DeviceRates) -> f64) {
+fn draw_line_chart(
+    frame: &mut Frame<'_>,
+    row: &Row<'_>,
+    area: Rect,
+    look: &Styles,
+    value: impl Fn(&DeviceRates) -> f64,
+) {
     let Some(history) = row.history else { return };
     draw_trend(frame, history.iter().map(value), area, look);
 }

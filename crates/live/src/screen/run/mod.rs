@@ -169,7 +169,8 @@ mod tests {
     #[test]
     fn keys_choose_what_is_below_and_end_the_run() {
         let mut screen = RunScreen::new("diskspd a.dat".to_owned(), 1);
-        for (key, below) in [('t', LowerPane::Targets), ('h', LowerPane::Threads), ('m', LowerPane::Machine), ('x', LowerPane::Machine)]
+        for (key, below) in
+            [('t', LowerPane::Targets), ('h', LowerPane::Threads), ('m', LowerPane::Machine), ('x', LowerPane::Machine)]
         {
             assert_eq!((screen.press(Key::Character(key)), screen.below), (KeyResult::Continue, below), "{key}");
         }

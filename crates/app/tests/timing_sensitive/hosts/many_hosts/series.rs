@@ -94,7 +94,8 @@ fn runs_of_repeat_and_ab_are_runs_of_all_hosts() {
             })
         }
     };
-    let (repeat, ab) = (run_series("repeat --runs 2", "h*", "r"), run_series("ab --pairs 3 --vary o=1,2", "other", "ab"));
+    let (repeat, ab) =
+        (run_series("repeat --runs 2", "h*", "r"), run_series("ab --pairs 3 --vary o=1,2", "other", "ab"));
     let (repeat, ab) = std::thread::scope(|scope| {
         let repeat = scope.spawn(repeat);
         let ab = ab();
