@@ -100,12 +100,12 @@ pub(crate) fn take_from(done: &mut Vec<Completion>, most: u32, mut each: impl Fn
 pub enum Wait {
     /// Nothing: submit and look.
     Poll,
-    /// At least so many completions, or a signal.
+    /// At least `count` completions, or a signal.
     For {
         /// Number of completions, at least 1.
         count: u32,
     },
-    /// At least so many completions, a signal, or this time (`CLOCK_MONOTONIC`).
+    /// At least `count` completions, a signal, or this time (`CLOCK_MONOTONIC`).
     Until {
         /// Number of completions, at least 1.
         count: u32,

@@ -247,7 +247,7 @@ impl UringEngine {
         }
     }
 
-    /// The kernel took so many of the staged.
+    /// The kernel took `submitted` of the staged.
     #[inline]
     fn took(&mut self, submitted: u32) -> Pushed {
         self.staged -= submitted;

@@ -591,7 +591,7 @@ pub enum Pace {
         curve: RateCurve,
         /// The first of the starts that are made, from 1.
         first: u32,
-        /// This one and every so many-th are.
+        /// This one and every n-th after it are.
         every: u32,
         /// At random: the numbers of starts are exponentially distributed, `every` apart in the mean.
         is_poisson: bool,

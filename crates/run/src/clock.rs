@@ -15,7 +15,7 @@ impl Clock for RunClock {
     }
 }
 
-/// Steps above this are told: a fast device completes an I/O in some microseconds.
+/// Steps above this are reported: a fast device completes an I/O in some microseconds.
 const STEP_NS_MAX: u64 = 100;
 
 /// The note about a clock that advances by so much at once.

@@ -127,7 +127,7 @@ mod tests {
         assert_eq!([due(12 * S), due(14 * S)], [u64::MAX; 2], "the last is read at the end");
     }
 
-    /// /proc/self/mountstats of an NFS mount after so many reads.
+    /// /proc/self/mountstats of an NFS mount after `reads` reads.
     fn mount_statistics(reads: u64) -> String {
         format!(
             "device nas:/a mounted on /mnt with fstype nfs4 statvers=1.1\n\tper-op statistics\n\
@@ -168,7 +168,7 @@ mod tests {
         assert!(readings.is_sorted_by_key(|reading| reading.at_ns));
     }
 
-    /// /proc/stat of a machine with these CPUs, after so many ticks of programs and of idleness each.
+    /// /proc/stat of a machine with these CPUs, after these ticks of programs and of idleness each.
     fn cpu_statistics(cpus: &[(u64, u64)]) -> String {
         let lines = cpus.iter().enumerate();
         let lines = lines.map(|(cpu, (user, idle))| format!("cpu{cpu} {user} 0 0 {idle} 0 0 0 0 0 0\n"));

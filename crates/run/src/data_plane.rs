@@ -134,7 +134,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Hands staged operations over, waits as told, and counts what came back.
+    /// Hands staged operations over, waits as `wait` asks, and counts what came back.
     #[inline]
     pub(crate) fn push_and_collect<S: Shape>(&mut self, wait: Wait) -> Result<(), WorkerError> {
         // The only request was just started, or is still under way.
@@ -158,7 +158,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Counts what has come back, at most so many, and frees their requests, after a look without waiting or after
+    /// Counts completions, at most `most`, and frees their requests, after a look without waiting or after
     /// a wait.
     #[inline]
     pub(crate) fn collect<S: Shape>(&mut self, most: u32, was_look: bool) -> Result<(), WorkerError> {

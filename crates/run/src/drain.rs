@@ -14,7 +14,7 @@ const WAIT_MAX_NS: u64 = 60_000_000_000;
 /// The same once the user has asked for the end.
 const INTERRUPTED_NS: u64 = 2_000_000_000;
 
-/// The wait is at most so many times as long as the queue should need at the measured rate.
+/// The wait is at most this many times as long as the queue should need at the measured rate.
 const EXPECTED_TIMES: f64 = 10.0;
 
 /// Time for cancelled I/Os to complete.
@@ -60,7 +60,7 @@ pub(crate) struct Drain {
 }
 
 impl Drain {
-    /// The load ended at `now_ns` with so many I/Os outstanding, after so many per second; 0 = unknown.
+    /// The load ended at `now_ns` with `outstanding` I/Os, at this rate per second; 0 = unknown.
     pub(crate) fn begin(now_ns: u64, outstanding: u64, iops: f64) -> Self {
         let expected_ns = outstanding as f64 / iops * 1e9;
         let wait_ns = if iops > 0.0 { (expected_ns * EXPECTED_TIMES) as u64 } else { WAIT_MAX_NS };
@@ -74,7 +74,7 @@ impl Drain {
         }
     }
 
-    /// At `now_ns` so many were outstanding, and the user had asked for the end or not.
+    /// At `now_ns` this many were outstanding, and the user had asked for the end or not.
     pub(crate) fn next_step(&mut self, now_ns: u64, outstanding: u64, is_interrupted: bool) -> Step {
         if outstanding != self.left {
             (self.left, self.changed_ns) = (outstanding, now_ns);

@@ -50,7 +50,7 @@ pub(crate) struct Flusher {
 }
 
 impl Flusher {
-    /// Flushes after so many writes of a worker whose targets are open as `files`.
+    /// Flushes after each N writes of a worker whose targets are open as `files`.
     ///
     /// # Errors
     ///

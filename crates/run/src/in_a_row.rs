@@ -1,4 +1,4 @@
-//! One request of an engine that does an operation as it is told: the shortest loop.
+//! One request of an engine that does an operation within the call: the shortest loop.
 //!
 //! Work done once per turn is done once for several I/Os.
 

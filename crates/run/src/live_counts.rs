@@ -5,7 +5,7 @@ use crate::phase::Phases;
 use crate::worker_threads::WorkerThreads;
 use model::live::{LivePhase, LiveRow};
 
-/// When counts are to be told: at whole multiples of what the observer wants since the phase began.
+/// Times at which counts are reported: at whole multiples of what the observer wants since the phase began.
 pub(crate) struct CountsClock {
     pub(crate) phase: LivePhase,
     /// When the phase began.

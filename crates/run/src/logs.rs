@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 #[derive(Debug)]
 pub(crate) struct Log {
     file: OwnedFd,
-    /// Blocks for so many bytes are reserved when it is begun anew.
+    /// Blocks for this many bytes are reserved when it is begun anew.
     reserved_bytes: Option<u64>,
 }
 

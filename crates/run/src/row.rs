@@ -134,7 +134,7 @@ impl Row {
         self.buckets[operation].as_ref()
     }
 
-    /// The I/O that is being counted transferred only so many bytes of its length.
+    /// The I/O that is being counted transferred only this many bytes of its length.
     #[cold]
     pub(crate) fn record_short(&self, slot: &Slot, length: u32, transferred: u32) {
         let short = &self.short[slot.operation];
@@ -222,7 +222,7 @@ impl Row {
         (values.count, self.bytes_of(operation, values.count), values.sum_ns)
     }
 
-    /// Bytes that so many I/Os transferred, which are all up to now.
+    /// Bytes that this many I/Os transferred, which are all up to now.
     fn bytes_of(&self, operation: Operation, count: u64) -> u64 {
         let whole = match &self.sizes {
             Some(sizes) => sizes.whole_bytes(operation),

@@ -26,7 +26,7 @@ use verify::saved::SavedTarget;
 /// How often room is made.
 const EXTEND: Duration = Duration::from_millis(5);
 
-/// How often records are made durable: each so many times that room is made.
+/// How often records are made durable: each time that room was made this many times.
 const SYNC_TIMES: u32 = 20;
 
 /// The logs of a timespan.

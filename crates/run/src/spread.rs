@@ -7,7 +7,7 @@
 
 use model::plan::WorkerPlan;
 
-/// One turn in so many is watched.
+/// One turn in this many is watched.
 const WATCHED_TURNS: u32 = 64;
 
 /// The part of the depth that is handed over at a time.

@@ -50,7 +50,7 @@ pub(crate) struct Verifying<E, C> {
 struct VerifiedFile {
     /// Its index in the plan.
     target: usize,
-    /// The worker makes the content; only what tells its place is put over it.
+    /// The worker makes the content; only the header of its unit is put over it.
     keeps_content: bool,
     /// The kind of its writes in the log.
     writes: Kind,

@@ -80,7 +80,7 @@ pub(crate) struct Sampling {
     pub(crate) unfinished: u32,
 }
 
-/// One turn in so many takes a stamp of its own before it submits.
+/// One turn in this many takes a stamp of its own before it submits.
 pub(crate) const SAMPLED_TURNS: u32 = 64;
 
 impl Sampling {

@@ -36,7 +36,7 @@ const LICENCE: &[u8] = b"Dual MIT/GPL\0";
 type Attributes = [u64; 16];
 
 fn bpf(command: libc::c_long, attributes: &mut Attributes) -> io::Result<i32> {
-    // SAFETY: the kernel reads and writes at most as many bytes as it is told, which are those of `attributes`;
+    // SAFETY: the kernel reads and writes at most as many bytes as the size says, which are those of `attributes`;
     // the addresses in it are of memory that the callers below keep for the call.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_mut_ptr(), size_of::<Attributes>()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }

@@ -1,4 +1,4 @@
-//! A device on the test's clock: so many I/Os are served at a time, each for a time of a known law, and
+//! A device on the test's clock: a fixed number of I/Os is served at a time, each for a time of a known law, and
 //! none ends during a stall.
 
 use super::StepClock;
@@ -20,7 +20,7 @@ pub(super) enum Law {
     Exponential {
         mean_ns: u64,
     },
-    /// One in so many is slow, at random.
+    /// One in this many is slow, at random.
     TwoPoint {
         fast_ns: u64,
         slow_ns: u64,
