@@ -174,7 +174,8 @@ impl<C: Clock> Engine for SyncEngine<C> {
 }
 
 /// Makes the call; its result is bytes or a negative error number.
-#[inline]
+#[expect(clippy::inline_always, reason = "a return between system calls makes those of the kernel mispredicted")]
+#[inline(always)]
 #[expect(clippy::cast_possible_wrap, reason = "the kernel transfers no more than 2^31 - 4096 bytes at once")]
 fn transfer(call: &Call, offset: u64) -> i32 {
     let Call { form, file, address, length, .. } = *call;
