@@ -5,10 +5,10 @@ mod lost_unit;
 mod read;
 mod report;
 
+use crate::corrupt_unit::add_evidence;
 use crate::interrupt;
 use crate::status::{Status, fail};
 use crate::target_reading::{Refusal, find_saved, open, print_report, progress_bar, status_of};
-use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
 pub(crate) use logs::{Logs, memory_bytes_max, too_little_memory, unusable};
@@ -62,7 +62,7 @@ pub(crate) fn run(request: &VerifyRequest, logs: &mut Logs) -> Status {
         logs.are_behind();
     }
     kernel_log.read_messages(sys::clock::monotonic_ns());
-    unit_evidence::add(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
+    add_evidence(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
     let report = AfterCutReport::new(logs, reports);
     print_report(&report, || report.report(), request.json, status_of(report.outcome))
 }

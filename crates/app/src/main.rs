@@ -4,6 +4,7 @@ mod after_cut;
 mod check;
 mod compare;
 mod console_observer;
+mod corrupt_unit;
 mod cut_cycles;
 mod devices;
 mod events;
@@ -56,7 +57,6 @@ mod text_file;
 mod trace;
 mod trace_of_run;
 mod trace_reading;
-mod unit_evidence;
 mod verify_targets;
 #[cfg_attr(not(feature = "sheets"), path = "absent/workbook.rs")]
 mod workbook;

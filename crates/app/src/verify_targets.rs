@@ -4,12 +4,12 @@ mod read_back;
 mod report;
 
 use crate::after_cut::{self, Logs, memory_bytes_max, too_little_memory, unusable};
+use crate::corrupt_unit::add_evidence;
 use crate::cut_cycles;
 use crate::interrupt;
 use crate::output::say_each;
 use crate::status::{Status, fail, refuse_with};
 use crate::target_reading::{Refusal, find_saved, open, print_report, progress_bar, status_of};
-use crate::unit_evidence;
 use cli::subcommand::verify::VerifyRequest;
 use host::{HealthWatch, Root};
 use model::units::counted;
@@ -64,7 +64,7 @@ pub(crate) fn run(request: &VerifyRequest) -> Status {
     }
     bar.finish_and_clear();
     kernel_log.read_messages(sys::clock::monotonic_ns());
-    unit_evidence::add(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
+    add_evidence(&root, &kernel_log.into_messages(), reports.iter_mut().map(TargetReport::wrong_units));
     let report = VerifyReport::new(reports);
     let failures: Vec<String> = report.targets.iter().filter_map(TargetReport::failure).collect();
     say_each("ERROR", &failures);

@@ -1,56 +1,28 @@
 //! A unit that lacks data that must survive a cut.
 
 use super::logs::Durable;
-use crate::unit_evidence::{UnitEvidence, WrongUnit, second_read_words};
+use crate::corrupt_unit::CorruptUnit;
 use model::corruption::CorruptionClass as Class;
 use model::verification::UnitWrite;
 use report::CorruptUnitText;
 use serde::Serialize;
-use std::io;
-use std::ops::Range;
 use verify::log::Kind;
 
-/// A corrupt unit.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct LostUnit {
-    pub(super) offset_bytes: u64,
-    pub(super) class: Class,
+pub(super) type LostUnit = CorruptUnit<Loss>;
+
+/// Data that must survive a cut, and the data in its place.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Loss {
     /// The write named in its header; null = it has no header.
     pub(super) found: Option<UnitWrite>,
     pub(super) found_run: Option<String>,
     pub(super) is_intact: Option<bool>,
-    /// Its first 64 bytes in hexadecimal.
-    pub(super) first_bytes: String,
-    /// True if a second read returned permitted contents.
-    pub(super) second_read_is_right: Option<bool>,
     /// True if the file ends before it, or within it.
     pub(super) is_beyond_end: bool,
     #[serde(skip)]
     pub(super) durable_ticket: Option<u64>,
     /// The change that must be present; null = nothing is durable.
     pub(super) durable: Option<DurableChange>,
-    pub(super) error: Option<String>,
-    #[serde(flatten)]
-    pub(super) evidence: UnitEvidence,
-    #[serde(skip)]
-    pub(super) unit_bytes: u64,
-    /// Time of its read, by `CLOCK_MONOTONIC`.
-    #[serde(skip)]
-    pub(super) at_ns: u64,
-}
-
-impl WrongUnit for LostUnit {
-    fn range(&self) -> Range<u64> {
-        self.offset_bytes..self.offset_bytes + self.unit_bytes
-    }
-
-    fn read_at_ns(&self) -> u64 {
-        self.at_ns
-    }
-
-    fn evidence(&mut self) -> &mut UnitEvidence {
-        &mut self.evidence
-    }
 }
 
 /// A change that must be present, and the reason.
@@ -105,43 +77,19 @@ impl LostUnit {
         matches!(self.class, Class::Lost | Class::Zeros | Class::Foreign | Class::Torn)
     }
 
-    pub(super) fn unreadable(offset_bytes: u64, unit_bytes: u64, error: &io::Error) -> Self {
-        Self {
-            offset_bytes,
-            class: Class::Unreadable,
-            found: None,
-            found_run: None,
-            is_intact: None,
-            first_bytes: String::new(),
-            second_read_is_right: None,
-            is_beyond_end: false,
-            durable_ticket: None,
-            durable: None,
-            error: Some(error.to_string()),
-            evidence: UnitEvidence::default(),
-            unit_bytes,
-            at_ns: sys::clock::monotonic_ns(),
-        }
-    }
-
     pub(super) fn text(&self) -> CorruptUnitText<'_> {
-        let damaged = if self.is_intact == Some(false) { ", with a wrong checksum" } else { "" };
-        let found = match &self.found {
-            _ if self.is_beyond_end => Some("the file ends before its last byte".to_owned()),
-            found => found.as_ref().map(|write| format!("{}{damaged}", write.words(self.found_run.as_deref()))),
+        let Loss { found, found_run, is_intact, is_beyond_end, durable, .. } = &self.details;
+        let damaged = if *is_intact == Some(false) { ", with a wrong checksum" } else { "" };
+        let found = match found {
+            _ if *is_beyond_end => Some("the file ends before its last byte".to_owned()),
+            found => found.as_ref().map(|write| format!("{}{damaged}", write.words(found_run.as_deref()))),
         };
-        let second_read = self.second_read_is_right.filter(|is_right| *is_right || !self.is_beyond_end);
-        CorruptUnitText {
-            class: self.class,
-            offset_bytes: self.offset_bytes,
-            place: String::new(),
-            error: self.error.as_deref(),
-            expected: self.durable.as_ref().map(|durable| ("durable", durable.words())),
-            found,
-            first_bytes: Some(&*self.first_bytes).filter(|_| !self.is_beyond_end),
-            second_read: second_read.map(second_read_words),
-            places: &self.evidence.places,
-            kernel_messages: &self.evidence.kernel_messages,
+        let expected = durable.as_ref().map(|durable| ("durable", durable.words()));
+        let text = self.text_with(expected, found);
+        if !is_beyond_end {
+            return text;
         }
+        let second_read = text.second_read.filter(|_| self.second_read_is_right == Some(true));
+        CorruptUnitText { first_bytes: None, second_read, ..text }
     }
 }

@@ -1,8 +1,8 @@
 //! Reads one target with several threads and compares it with the history of the run.
 
-use super::lost_unit::LostUnit;
+use super::lost_unit::{Loss, LostUnit};
+use crate::corrupt_unit::keep_first;
 use crate::target_reading::{ChunkFindings, in_chunks, parts_to_read, read};
-use crate::unit_evidence::UnitEvidence;
 use host::DirectReader;
 use indicatif::ProgressBar;
 use model::corruption::CorruptionClass as Class;
@@ -15,10 +15,7 @@ use verify::check::Place;
 use verify::classify;
 use verify::history::{AfterCut, TargetHistory, UnitContent};
 use verify::later::{LaterRuns, Piece, Recorded, WrongUnit};
-use verify::unit::{HEADER_BYTES, Header, first_bytes, is_intact};
-
-/// Maximum number of corrupt units kept per target.
-const KEPT_MAX: usize = 100;
+use verify::unit::{HEADER_BYTES, Header, is_intact};
 
 /// A target, and its history from the logs.
 #[derive(Debug)]
@@ -81,10 +78,7 @@ impl ChunkFindings for Progress {
         self.is_ahead |= other.is_ahead;
         self.found_units += other.found_units;
         self.first.extend(other.first);
-        if self.first.len() > KEPT_MAX {
-            self.first.sort_by_key(|unit| unit.offset_bytes);
-            self.first.truncate(KEPT_MAX);
-        }
+        keep_first(&mut self.first);
     }
 }
 
@@ -108,9 +102,8 @@ impl Progress {
 
     fn wrong(&mut self, unit: LostUnit) {
         *self.by_class.entry(unit.class).or_default() += 1;
-        if self.first.len() < KEPT_MAX {
-            self.first.push(unit);
-        }
+        self.first.push(unit);
+        keep_first(&mut self.first);
     }
 }
 
@@ -180,7 +173,10 @@ impl Target<'_> {
                         .map_or(Piece::around(at, &bytes, at), |whole| Piece::around(at, whole, range.start));
                     self.unit(reader, at, (&bytes, piece), ends_early, &mut progress);
                 }
-                Err(error) => progress.wrong(LostUnit::unreadable(at, unit_bytes, &error)),
+                Err(error) => {
+                    let (class, loss) = (Class::Unreadable, Loss::default());
+                    progress.wrong(LostUnit::without_bytes(at, unit_bytes, class, error.to_string(), loss));
+                }
             }
         }
         progress
@@ -235,21 +231,15 @@ impl Target<'_> {
         };
         progress.later.keep(&wrong, class);
         let header = bytes.get(..HEADER_BYTES).and_then(Header::read);
-        progress.wrong(LostUnit {
-            offset_bytes: at,
-            class,
+        let loss = Loss {
             found: header.map(|header| header.as_write()),
             found_run: header.map(|header| format!("{:016x}", header.run)),
             is_intact: header.map(|_| is_intact(bytes)),
-            first_bytes: first_bytes(bytes),
-            second_read_is_right: is_right_now,
             is_beyond_end: is_cut_short,
             durable_ticket: known.durable.map(|(point, _)| point.ticket),
             durable: None,
-            error: None,
-            evidence: UnitEvidence::default(),
-            unit_bytes: bytes.len() as u64,
-            at_ns: sys::clock::monotonic_ns(),
-        });
+        };
+        let second_read_is_right = is_right_now;
+        progress.wrong(LostUnit { second_read_is_right, ..LostUnit::new(at, bytes, class, loss) });
     }
 }

@@ -1,7 +1,7 @@
 //! Findings after a cut, as text and JSON.
 
 use super::logs::Logs;
-use super::lost_unit::{DurableChange, LostUnit};
+use super::lost_unit::{DurableChange, Loss, LostUnit};
 use super::read::{Progress, Read, Target};
 use crate::target_reading::{OTHER_TARGET, OTHER_TARGET_OUTCOME, THROUGH_CACHE};
 use model::corruption::CorruptionClass as Class;
@@ -131,24 +131,25 @@ impl TargetReport {
     }
 
     fn explain(&mut self, logs: &mut Logs) {
-        let tickets = self.first.iter().filter_map(|unit| unit.durable_ticket);
+        let tickets = self.first.iter().filter_map(|unit| unit.details.durable_ticket);
         if tickets.clone().next().is_none() {
             return;
         }
         let durable = logs.durable(tickets);
-        for unit in &mut self.first {
-            unit.durable = unit.durable_ticket.and_then(|ticket| durable.get(&ticket)).map(DurableChange::new);
+        for Loss { durable: change, durable_ticket, .. } in self.first.iter_mut().map(|unit| &mut unit.details) {
+            *change = durable_ticket.and_then(|ticket| durable.get(&ticket)).map(DurableChange::new);
         }
         let last = self.last_change_there.unwrap_or(0);
-        let is_before =
-            |unit: &&LostUnit| unit.is_gone() && unit.durable.is_some_and(|durable| durable.durable_since <= last);
+        let is_before = |unit: &&LostUnit| {
+            unit.is_gone() && unit.details.durable.is_some_and(|durable| durable.durable_since <= last)
+        };
         self.lost_before_last = self.first.iter().filter(is_before).count() as u64;
     }
 
     /// The order of the changes that are present and of the lost ones, as text.
     fn order(&self) -> Option<String> {
         let gone = self.first.iter().filter(|unit| unit.is_gone());
-        let missing: Vec<&DurableChange> = gone.filter_map(|unit| unit.durable.as_ref()).collect();
+        let missing: Vec<&DurableChange> = gone.filter_map(|unit| unit.details.durable.as_ref()).collect();
         let earliest = missing.iter().map(|durable| durable.change).min()?;
         Some(match self.last_change_there {
             Some(last) if self.lost_before_last > 0 => format!(

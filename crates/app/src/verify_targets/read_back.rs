@@ -1,8 +1,7 @@
 //! Reads one target with several threads and checks its contents.
 
-use super::report::{CorruptUnit, ExpectedUnit, FoundUnit, Progress, TargetReport};
+use super::report::{Comparison, CorruptUnit, ExpectedUnit, FoundUnit, Progress, TargetReport};
 use crate::target_reading::{in_chunks, parts_to_read, read};
-use crate::unit_evidence::UnitEvidence;
 use host::DirectReader;
 use indicatif::ProgressBar;
 use model::corruption::{CorruptionClass as Class, is_unreadable};
@@ -17,7 +16,7 @@ use verify::classify::{self, AROUND_BYTES, Evidence};
 use verify::later::{Piece, Recorded, WrongUnit};
 use verify::map::State;
 use verify::saved::{SavedStates, SavedTarget};
-use verify::unit::{HEADER_BYTES, Header, SECTOR_BYTES, UNIT_BYTES_MAX, UnitSize, first_bytes, is_intact};
+use verify::unit::{HEADER_BYTES, Header, SECTOR_BYTES, UNIT_BYTES_MAX, UnitSize, is_intact};
 
 /// Size of the smaller reads after a larger one failed, in bytes.
 const BLOCK_BYTES: u64 = 4096;
@@ -117,10 +116,9 @@ impl ReadBack<'_> {
             progress.count(verdict, 0);
             let Verdict::Wrong(class) = verdict else { continue };
             let offset = number * unit.bytes();
-            let mut found = self.corrupt(offset, class, ExpectedUnit::Content(state.into()), &[], None);
-            found.error = Some(format!("the target ends before it, after {}", counted(self.size_bytes, "byte")));
-            found.unit_bytes = unit.bytes();
-            progress.wrong(found);
+            let reason = format!("the target ends before it, after {}", counted(self.size_bytes, "byte"));
+            let details = Comparison { expected: ExpectedUnit::Content(state.into()), found: None };
+            progress.wrong(CorruptUnit::without_bytes(offset, unit.bytes(), class, reason, details));
         }
         progress.skip(0, unknown);
     }
@@ -272,10 +270,9 @@ impl ReadBack<'_> {
         for at in (offset..end).step_by(unit_bytes as usize) {
             let verdict = Verdict::Wrong(Class::Unreadable);
             progress.count(verdict, unit_bytes);
-            let mut unit = self.corrupt(at, Class::Unreadable, ExpectedUnit::Itself, &[], None);
-            unit.error = Some(error.to_string());
-            unit.unit_bytes = unit_bytes;
-            progress.wrong(unit);
+            let details = Comparison { expected: ExpectedUnit::Itself, found: None };
+            let (class, reason) = (Class::Unreadable, error.to_string());
+            progress.wrong(CorruptUnit::without_bytes(at, unit_bytes, class, reason, details));
         }
     }
 
@@ -292,19 +289,8 @@ impl ReadBack<'_> {
             Expectation::Map { run, .. } => Some(run),
         };
         let header = bytes.get(..HEADER_BYTES).and_then(Header::read);
-        let first_bytes = first_bytes(bytes);
         let found = header.map(|header| FoundUnit::from_header(&header, is_intact(bytes), run));
-        CorruptUnit {
-            offset_bytes: offset,
-            unit_bytes: bytes.len() as u64,
-            at_ns: sys::clock::monotonic_ns(),
-            class,
-            expected,
-            found,
-            first_bytes,
-            second_read_is_right,
-            error: None,
-            evidence: UnitEvidence::default(),
-        }
+        let details = Comparison { expected, found };
+        CorruptUnit { second_read_is_right, ..CorruptUnit::new(offset, bytes, class, details) }
     }
 }

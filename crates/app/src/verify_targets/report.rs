@@ -1,7 +1,7 @@
 //! Findings of `diskspd verify`, as text and JSON.
 
+use crate::corrupt_unit::{self, keep_first};
 use crate::target_reading::{ChunkFindings, OTHER_TARGET, OTHER_TARGET_OUTCOME, THROUGH_CACHE};
-use crate::unit_evidence::{UnitEvidence, WrongUnit, second_read_words};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
 use model::units::{Bytes, counted, percent_rounded_down};
@@ -11,16 +11,12 @@ use report::{CorruptUnitText, Report, VerifiedTarget};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use verify::check::Verdict;
 use verify::coverage::Coverage;
 use verify::later::LaterRuns;
 use verify::run_number;
 use verify::unit::Header;
-
-/// Maximum number of corrupt units kept per target.
-const KEPT_MAX: usize = 100;
 
 /// Maximum number of torn units printed per target.
 const TORN_SHOWN_MAX: usize = 10;
@@ -104,26 +100,14 @@ pub(super) struct LaterRun {
     differing_units: u64,
 }
 
-/// A corrupt unit.
+pub(super) type CorruptUnit = corrupt_unit::CorruptUnit<Comparison>;
+
+/// Expected and found contents.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct CorruptUnit {
-    pub(super) offset_bytes: u64,
-    pub(super) class: Class,
+pub(super) struct Comparison {
     pub(super) expected: ExpectedUnit,
     /// Contents of its header; null = it has none.
     pub(super) found: Option<FoundUnit>,
-    /// Its first 64 bytes in hexadecimal.
-    pub(super) first_bytes: String,
-    /// True if a second read returned the expected contents.
-    pub(super) second_read_is_right: Option<bool>,
-    pub(super) error: Option<String>,
-    #[serde(flatten)]
-    pub(super) evidence: UnitEvidence,
-    #[serde(skip)]
-    pub(super) unit_bytes: u64,
-    /// Time of its read, by `CLOCK_MONOTONIC`.
-    #[serde(skip)]
-    pub(super) at_ns: u64,
 }
 
 /// Expected contents of a unit.
@@ -326,7 +310,7 @@ impl Progress {
             .collect();
         let is_accused = |unit: &CorruptUnit| {
             let is_elsewhere = matches!(unit.class, Class::Misdirected | Class::Duplicated);
-            !is_elsewhere || unit.found.as_ref().is_none_or(|found| !displaced.contains_key(&found.run_number))
+            !is_elsewhere || unit.details.found.as_ref().is_none_or(|found| !displaced.contains_key(&found.run_number))
         };
         self.first.retain(is_accused);
         displaced.values().fold(0, |sum, places| {
@@ -349,13 +333,6 @@ impl Progress {
             units: later.units,
             differing_units,
         })
-    }
-}
-
-fn keep_first(units: &mut Vec<CorruptUnit>) {
-    if units.len() > KEPT_MAX {
-        units.sort_by_key(|unit| unit.offset_bytes);
-        units.truncate(KEPT_MAX);
     }
 }
 
@@ -535,38 +512,13 @@ impl LaterRun {
     }
 }
 
-impl WrongUnit for CorruptUnit {
-    fn range(&self) -> Range<u64> {
-        self.offset_bytes..self.offset_bytes + self.unit_bytes
-    }
-
-    fn read_at_ns(&self) -> u64 {
-        self.at_ns
-    }
-
-    fn evidence(&mut self) -> &mut UnitEvidence {
-        &mut self.evidence
-    }
-}
-
 impl CorruptUnit {
     fn text(&self) -> CorruptUnitText<'_> {
-        let expected = match self.expected {
+        let expected = match self.details.expected {
             ExpectedUnit::Content(content) => content.words(),
             ExpectedUnit::Itself => "a unit of this place with a right checksum".to_owned(),
         };
-        CorruptUnitText {
-            class: self.class,
-            offset_bytes: self.offset_bytes,
-            place: String::new(),
-            error: self.error.as_deref(),
-            expected: Some(("expected", expected)),
-            found: self.found.as_ref().map(FoundUnit::words),
-            first_bytes: Some(&self.first_bytes),
-            second_read: self.second_read_is_right.map(second_read_words),
-            places: &self.evidence.places,
-            kernel_messages: &self.evidence.kernel_messages,
-        }
+        self.text_with(Some(("expected", expected)), self.details.found.as_ref().map(FoundUnit::words))
     }
 }
 
