@@ -3,7 +3,7 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// Result of a wait.
@@ -49,27 +49,6 @@ pub fn writable(sink: impl AsFd, timeout: Duration) -> io::Result<()> {
 pub fn is_writable(sink: impl AsFd) -> bool {
     let mut watched = [PollFd::new(&sink, PollFlags::OUT)];
     wait(&mut watched, Duration::ZERO).is_err() || !watched[0].revents().is_empty()
-}
-
-/// Condition of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interest {
-    /// Data, or a connection to accept.
-    Read,
-    /// Room for more bytes.
-    Write,
-}
-
-/// Waits until one of several is ready or its other side has closed, at most `timeout`. A signal ends the wait early.
-///
-/// # Errors
-///
-/// The kernel's, if it refuses the call.
-pub fn any(sources: &[(BorrowedFd<'_>, Interest)], timeout: Duration) -> io::Result<()> {
-    let flags = |wanted| if wanted == Interest::Read { PollFlags::IN } else { PollFlags::OUT };
-    let mut watched: Vec<PollFd<'_>> =
-        sources.iter().map(|(source, wanted)| PollFd::from_borrowed_fd(*source, flags(*wanted))).collect();
-    wait(&mut watched, timeout)
 }
 
 /// Waits for any of these; a signal ends the wait early.

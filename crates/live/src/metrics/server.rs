@@ -3,12 +3,10 @@
 use super::text::RunMetrics;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
-use sys::readiness::{self, Interest};
 
 /// The one path.
 const PATH: &str = "/metrics";
@@ -17,14 +15,11 @@ const PATH: &str = "/metrics";
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 const HEADERS_MAX: usize = 64;
 
-/// Time that a client has for its request, and for reading the response.
+/// Time that a client has for its request, and for reading each part of the response.
 const CLIENT_TIME: Duration = Duration::from_secs(2);
 
-/// Clients at a time; another one replaces the oldest.
-const CLIENTS_MAX: usize = 256;
-
-/// Longest wait of the server if there are no clients.
-const IDLE_TIME: Duration = Duration::from_hours(1);
+/// Clients at a time, each with a thread of its own; another one replaces the oldest.
+const CLIENTS_MAX: usize = 64;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -52,8 +47,7 @@ impl Server {
         let address = listener.local_addr()?;
         let served = Arc::new(Mutex::new(metrics));
         let shared = Arc::clone(&served);
-        listener.set_nonblocking(true)?;
-        thread::Builder::new().name("metrics".to_owned()).spawn(move || serve(&listener, &shared, client_time))?;
+        spawn(move || accept_clients(&listener, &shared, client_time))?;
         Ok(Self { address, served })
     }
 
@@ -68,106 +62,40 @@ impl Server {
     }
 }
 
-/// Serves all clients in turn, as far as each can proceed, so that slow ones delay nobody.
-fn serve(listener: &TcpListener, served: &Mutex<RunMetrics>, client_time: Duration) {
-    let mut clients: Vec<Client> = Vec::new();
-    loop {
-        let mut sources = vec![(listener.as_fd(), Interest::Read)];
-        sources.extend(clients.iter().map(|client| (client.stream.as_fd(), client.wanted())));
-        let now = Instant::now();
-        let until = clients.iter().map(|client| client.until).min().unwrap_or(now + IDLE_TIME);
-        let waited = readiness::any(&sources, until.saturating_duration_since(now));
-        let accepted = accept_all(listener, &mut clients, client_time);
-        if waited.and(accepted).is_err() {
+fn spawn(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name("metrics".to_owned()).spawn(body).map(drop)
+}
+
+/// Serves each client on a thread of its own, so that slow ones delay nobody.
+fn accept_clients(listener: &TcpListener, served: &Arc<Mutex<RunMetrics>>, client_time: Duration) {
+    let mut clients: VecDeque<Weak<TcpStream>> = VecDeque::new();
+    for client in listener.incoming() {
+        let Ok(client) = client.map(Arc::new) else {
             // For example too many open files: it may pass.
             thread::sleep(Duration::from_millis(100));
-        }
-        clients.retain_mut(|client| client.go_on(served));
-    }
-}
-
-fn accept_all(listener: &TcpListener, clients: &mut Vec<Client>, client_time: Duration) -> io::Result<()> {
-    loop {
-        let stream = match listener.accept() {
-            Ok((stream, _)) => stream,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            // The client has closed the connection already.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-            Err(error) => return Err(error),
+            continue;
         };
-        stream.set_nonblocking(true)?;
-        if clients.len() == CLIENTS_MAX {
-            clients.remove(0);
+        clients.retain(|client| client.strong_count() > 0);
+        if clients.len() == CLIENTS_MAX
+            && let Some(oldest) = clients.pop_front().and_then(|oldest| oldest.upgrade())
+        {
+            // Its thread ends. If it has ended meanwhile, there is nothing to shut down.
+            let _ = oldest.shutdown(Shutdown::Both);
         }
-        let until = Instant::now() + client_time;
-        clients.push(Client { stream, patience: client_time, until, state: State::Asking(Vec::new()) });
+        clients.push_back(Arc::downgrade(&client));
+        let served = Arc::clone(served);
+        // Without a thread the connection is closed. Errors of a client are ignored.
+        let _ = spawn(move || _ = serve_client(&client, &served, client_time));
     }
 }
 
-/// A client and its progress.
-struct Client {
-    stream: TcpStream,
-    /// Time that it has for its request, and for reading the response.
-    patience: Duration,
-    /// Its deadline.
-    until: Instant,
-    state: State,
+fn serve_client(mut client: &TcpStream, served: &Mutex<RunMetrics>, client_time: Duration) -> io::Result<()> {
+    let request = read_request(client, Instant::now() + client_time)?;
+    client.set_write_timeout(Some(client_time))?;
+    client.write_all(&response(&request, served))
 }
 
-enum State {
-    /// The received part of its request.
-    Asking(Vec<u8>),
-    /// The unsent part of the response.
-    Answering(VecDeque<u8>),
-}
-
-impl Client {
-    fn wanted(&self) -> Interest {
-        match self.state {
-            State::Asking(_) => Interest::Read,
-            State::Answering(_) => Interest::Write,
-        }
-    }
-
-    /// Proceeds until it would have to wait; false if the client is done. Errors of a client are ignored.
-    fn go_on(&mut self, served: &Mutex<RunMetrics>) -> bool {
-        loop {
-            let is_late = Instant::now() >= self.until;
-            let gone_on = match &mut self.state {
-                State::Asking(bytes) if is_late => {
-                    *bytes = Vec::new();
-                    self.answer(&Request::Other("408 Request Timeout"), served);
-                    Ok(true)
-                }
-                State::Answering(_) if is_late => Ok(false),
-                State::Asking(bytes) => match read_more(&mut self.stream, bytes) {
-                    Ok(Some(request)) => {
-                        self.answer(&request, served);
-                        Ok(true)
-                    }
-                    other => other.map(|_| true),
-                },
-                State::Answering(bytes) => self.stream.write(bytes.as_slices().0).map(|count| {
-                    bytes.drain(..count);
-                    !bytes.is_empty()
-                }),
-            };
-            match gone_on {
-                Ok(true) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
-                Ok(false) | Err(_) => return false,
-            }
-        }
-    }
-
-    fn answer(&mut self, request: &Request, served: &Mutex<RunMetrics>) {
-        self.until = Instant::now() + self.patience;
-        self.state = State::Answering(answer(request, served).into());
-    }
-}
-
-fn answer(request: &Request, served: &Mutex<RunMetrics>) -> Vec<u8> {
+fn response(request: &Request, served: &Mutex<RunMetrics>) -> Vec<u8> {
     let (status, kind, body) = match request {
         Request::Page { open_metrics } => {
             let metrics = served.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -190,17 +118,28 @@ enum Request {
     Other(&'static str),
 }
 
-/// Reads more of a client's request; returns the request once it is complete, or too long.
-fn read_more(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<Option<Request>> {
-    let mut part = [0; 2048];
-    let room = part.len().min(REQUEST_BYTES_MAX - bytes.len());
-    let count = client.read(&mut part[..room])?;
-    if count == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+const TOO_LONG: Request = Request::Other("431 Request Header Fields Too Large");
+
+/// A client's request once it is complete, too long or too late.
+fn read_request(mut client: &TcpStream, until: Instant) -> io::Result<Request> {
+    let (mut bytes, mut length) = ([0; REQUEST_BYTES_MAX], 0);
+    while length < bytes.len() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Request::Other("408 Request Timeout"));
+        }
+        client.set_read_timeout(Some(left))?;
+        match client.read(&mut bytes[length..]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => length += count,
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        if let Some(request) = parse(&bytes[..length]) {
+            return Ok(request);
+        }
     }
-    bytes.extend_from_slice(&part[..count]);
-    let is_full = bytes.len() == REQUEST_BYTES_MAX;
-    Ok(parse(bytes).or_else(|| is_full.then_some(Request::Other("431 Request Header Fields Too Large"))))
+    Ok(TOO_LONG)
 }
 
 /// The request; `None` if it is not complete.
@@ -210,17 +149,15 @@ fn parse(bytes: &[u8]) -> Option<Request> {
     match request.parse(bytes) {
         Ok(httparse::Status::Partial) => return None,
         Ok(httparse::Status::Complete(_)) => {}
-        Err(httparse::Error::TooManyHeaders) => return Some(Request::Other("431 Request Header Fields Too Large")),
+        Err(httparse::Error::TooManyHeaders) => return Some(TOO_LONG),
         Err(_) => return Some(Request::Other("400 Bad Request")),
     }
     let path = request.path.unwrap_or_default().split('?').next();
     Some(match (request.method, path) {
         (Some("GET"), Some(PATH)) => {
             let accepts = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("accept"));
-            let kinds = accepts.map(|header| String::from_utf8_lossy(header.value).to_ascii_lowercase());
-            Request::Page {
-                open_metrics: kinds.into_iter().any(|kinds| kinds.contains("application/openmetrics-text")),
-            }
+            let mut kinds = accepts.map(|header| String::from_utf8_lossy(header.value).to_ascii_lowercase());
+            Request::Page { open_metrics: kinds.any(|kinds| kinds.contains("application/openmetrics-text")) }
         }
         (Some("GET"), _) => Request::Other("404 Not Found"),
         _ => Request::Other("405 Method Not Allowed"),
