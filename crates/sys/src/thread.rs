@@ -1,34 +1,25 @@
 //! Kernel threads of this process: binding to a CPU, and interrupting a system call.
 
-use rustix::thread::{CpuSet, Pid};
 use std::io;
 
 /// Binds the calling thread to one CPU.
 pub fn bind_to_cpu(cpu: u32) -> io::Result<()> {
-    bind(None, [cpu])
+    bind_to_cpus(0, [cpu])
 }
 
-/// Lets a thread of this process, by its number, run on these CPUs only.
+/// Lets a thread of this process, by its number, run on these CPUs only; 0 = the calling thread.
 pub fn bind_to_cpus(thread: u32, cpus: impl IntoIterator<Item = u32>) -> io::Result<()> {
-    bind(Pid::from_raw(thread.cast_signed()), cpus)
-}
-
-fn bind(thread: Option<Pid>, cpus: impl IntoIterator<Item = u32>) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    for cpu in cpus {
-        if cpu as usize >= CpuSet::MAX_CPU {
-            return Err(io::Error::from(io::ErrorKind::InvalidInput));
-        }
-        set.set(cpu as usize);
-    }
-    Ok(rustix::thread::sched_setaffinity(thread, &set)?)
+    let set = cpu_set(cpus);
+    // SAFETY: the set is as long as the call says; without any CPU the kernel refuses it.
+    let result = unsafe { libc::sched_setaffinity(thread.cast_signed(), size_of_val(&set), &raw const set) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// These CPUs as the C library's set, without those that it has no room for.
-pub fn cpu_set(cpus: impl Iterator<Item = u32>) -> libc::cpu_set_t {
+pub fn cpu_set(cpus: impl IntoIterator<Item = u32>) -> libc::cpu_set_t {
     // SAFETY: it is an array of integers, for which zeros are valid.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    for cpu in cpus.map(|cpu| cpu as usize).filter(|cpu| *cpu < libc::CPU_SETSIZE as usize) {
+    for cpu in cpus.into_iter().map(|cpu| cpu as usize).filter(|cpu| *cpu < libc::CPU_SETSIZE as usize) {
         // SAFETY: the number is within the set.
         unsafe { libc::CPU_SET(cpu, &mut set) };
     }
@@ -86,6 +77,7 @@ pub fn wake(thread_id: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::thread::CpuSet;
     use std::sync::mpsc;
 
     #[test]
