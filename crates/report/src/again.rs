@@ -7,11 +7,21 @@ use model::result::RunResult;
 use model::sweep::Sweep;
 
 /// Options that only set the destination of results and live figures.
-const OUTPUTS: [&str; 9] =
-    ["--json", "--xml", "--text", "--csv", "--trace", "--label", "--live-json", "--metrics", "--live-interval"];
+const OUTPUTS: [&str; 10] = [
+    "--json",
+    "--xml",
+    "--text",
+    "--csv",
+    "--fio-json",
+    "--trace",
+    "--label",
+    "--live-json",
+    "--metrics",
+    "--live-interval",
+];
 
 /// The output options without a value.
-const OUTPUT_FLAGS: [&str; 3] = ["--replace-output", "--live", "-Rxml"];
+const OUTPUT_FLAGS: [&str; 4] = ["--replace-output", "--live", "--brief", "-Rxml"];
 
 /// Shortest run length that is not reported as short.
 const LONG: &str = "-d60";
@@ -192,8 +202,8 @@ mod tests {
 
     #[test]
     fn a_run_is_typed_again_without_its_outputs() {
-        let load =
-            again("/usr/bin/diskspd -b4K -d10 --json r.json -L --label='a b' --csv=x -Rxml 'a b.dat'").expect("a load");
+        let outputs = "--label='a b' --csv=x --fio-json=f.json --brief -Rxml";
+        let load = again(&format!("/usr/bin/diskspd -b4K -d10 --json r.json -L {outputs} 'a b.dat'")).expect("a load");
         assert_eq!(load.command(), "diskspd -b4K -d10 -L 'a b.dat'");
         let with = |again: &TypedCommand, options: &[&str]| typed(again.clone().with(options));
         assert_eq!(with(&load, &["-d60"]).as_deref(), Some("diskspd -b4K -d60 -L 'a b.dat'"));

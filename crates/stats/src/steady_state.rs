@@ -6,10 +6,6 @@ use crate::sample::mean;
 
 /// Rounds that are evaluated together.
 pub const WINDOW: usize = 5;
-/// Rounds after which the attempt ends.
-pub const ROUNDS_MAX: u32 = 25;
-/// Length of a round in seconds, if the load does not state one.
-pub const ROUND_S: u32 = 60;
 const RANGE_PERCENT_MAX: f64 = 20.0;
 const RISE_PERCENT_MAX: f64 = 10.0;
 
