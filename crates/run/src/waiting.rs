@@ -17,9 +17,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// True if nothing is in flight and nothing more may start: the allowance is used up, or the trace is over, and
     /// others are told.
     pub(crate) fn finish_if_budget_spent(&mut self) -> bool {
-        let mut replaying = self.work.iter_mut().filter_map(|work| work.replaying.as_mut());
-        let is_exhausted = replaying.next().is_some_and(|replaying| replaying.is_exhausted());
         let Some(allowance) = &self.allowance else { return false };
+        // A replay has one target.
+        let is_exhausted = self.work[0].replaying.as_mut().is_some_and(|replaying| replaying.is_exhausted());
         let over = (is_exhausted || allowance.is_refused()) && self.engine.in_flight() == 0 && !self.has_held();
         if over {
             allowance.leave(self.now_ns, &self.stop);

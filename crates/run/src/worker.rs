@@ -157,9 +157,9 @@ impl<E, C> Worker<E, C> {
             && self.work.iter().all(|work| !work.pacer.is_limited() && !work.rotates && work.refill.is_none())
     }
 
-    /// True if it issues the requests of a trace.
+    /// True if it issues the requests of a trace, which it does on one target only.
     pub(crate) fn replays(&self) -> bool {
-        self.work.iter().any(|work| work.replaying.is_some())
+        matches!(&*self.work, [work] if work.replaying.is_some())
     }
 
     /// True if some I/Os have one of several sizes.
