@@ -24,16 +24,17 @@ pub use open::OpenPlan;
 pub use pattern::{Area, EffectiveDistribution, EffectiveRange, Pattern, WeightedRange};
 pub use target_work::TargetWork;
 
-/// The whole run.
+/// The whole run. Results have all of it but what only preparation and start need.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Files created before the first timespan (XML `PrecreateFiles`).
+    #[serde(skip)]
     pub precreate: Vec<Preparation>,
     /// In order of execution.
     pub time_spans: Vec<TimeSpanPlan>,
     /// Files that are deleted after the last timespan (`--delete-after`).
-    #[serde(default, with = "crate::path::Several")]
+    #[serde(skip)]
     pub delete_after: Vec<PathBuf>,
     /// Notes on the decisions.
     pub notes: Vec<Note>,
@@ -85,6 +86,7 @@ pub struct TimeSpanPlan {
     /// One per thread, in order of thread number.
     pub workers: Vec<WorkerPlan>,
     /// Number of shared counters for interlocked sequential targets.
+    #[serde(skip)]
     pub shared_counters: usize,
     /// CPUs of the threads, in thread order, compacted; `None` with `-n`.
     pub effective_affinity: Option<Vec<AffinityEntry>>,
@@ -95,6 +97,7 @@ pub struct TimeSpanPlan {
     /// Alignment of each I/O buffer in bytes (`-bsp`); 0 = page.
     pub buffer_separation_bytes: u64,
     /// Memory by kind.
+    #[serde(skip)]
     pub memory: MemoryPlan,
 }
 
@@ -127,26 +130,19 @@ impl Intervals {
 const COUNTER_READINGS_MIN: u64 = 60;
 
 /// Memory that a timespan takes, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryPlan {
     /// I/O buffers of all threads.
-    #[serde(rename = "buffers_bytes")]
     pub buffers: u64,
     /// `-Z<size>` sources.
-    #[serde(rename = "write_sources_bytes")]
     pub write_sources: u64,
     /// Latency buckets, if every page of them were touched.
-    #[serde(rename = "latency_buckets_bytes")]
     pub latency_buckets: u64,
     /// Interval records, the series of counts, what threads keep of their section, and readings of the kernel's counters.
-    #[serde(rename = "intervals_bytes")]
     pub intervals: u64,
     /// Stacks, rings and slot tables.
-    #[serde(rename = "threads_bytes")]
     pub threads: u64,
     /// The map of what each unit must hold (`--verify`), if all of it is used.
-    #[serde(rename = "verification_bytes", default)]
     pub verification: u64,
 }
 
