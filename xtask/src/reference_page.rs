@@ -8,6 +8,7 @@ use model::metric::{Metric, Scope};
 use model::performance_counter::NamedCounter;
 use model::system_counter::SYSTEM_COUNTERS;
 use report::runs_table::CellKind;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The head of the page of options; [`is_usual`] leaves out what it states.
@@ -16,7 +17,7 @@ const OPTIONS_HEAD: &str = "\
 
 All options of a run; `diskspd --help OPTION` prints the entry of one. Unless its last line says otherwise, an option
 
-* applies to every target,
+* applies to every target if it has one hyphen, to this invocation and not to a profile if it has two,
 * counts with its last value if it is given again,
 * is refused with `-X` if it has one hyphen, and allowed if it has two,
 * is as old as DiskSpd 2.0 if it has one hyphen, and unknown to DiskSpd if it has two.
@@ -60,15 +61,17 @@ fn code_list(names: &[String]) -> String {
 }
 
 fn option(page: &mut String, row: &OptionRow) {
-    let _ = writeln!(page, "\n### `{}`\n\n{}", row.synopsis(), escaped(row.long));
+    let _ = writeln!(page, "\n### `{}`\n\n{}", row.synopsis(), escaped(&row.description()));
     if !row.on_linux.is_empty() {
         let _ = writeln!(page, "\nOn Linux: {}", escaped(row.on_linux));
     }
     if let Some(help) = setting_help(row.name) {
         let _ = writeln!(page, "\nIn the kernel: {}. Seen in: {}.", help.kernel, help.seen_in);
     }
+    let default = row.short.split_once("[default ").filter(|_| !row.is_long());
+    let default = default.map(|(_, value)| ("Default", value.trim_end_matches(']').to_owned()));
     let facts = cli::help::facts(row).into_iter().filter(|fact| !is_usual(row, fact));
-    let facts = facts.map(|(name, value)| match name {
+    let facts = default.into_iter().chain(facts).map(|(name, value)| match name {
         "Example" => format!("{name}: `{value}`"),
         _ => format!("{name}: {value}"),
     });
@@ -88,7 +91,7 @@ fn setting_help(option: &str) -> Option<&'static settings::OwnOption> {
 /// True for facts that the head of the page states for all options.
 fn is_usual(row: &OptionRow, (name, value): &(&str, String)) -> bool {
     match *name {
-        "Applies to" => value == "every target",
+        "Applies to" => value == if row.is_long() { "this invocation, not the profile" } else { "every target" },
         "Given again" => value == "the last value is used" || value == "no further effect",
         "With -X" => row.with_profile == row.is_long(),
         "Since" => row.is_long() || value == "DiskSpd 2.0",
@@ -152,11 +155,30 @@ fn is_percentile(column: &str) -> bool {
     rank.is_some_and(|(_, rank)| rank.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_'))
 }
 
+/// The head of the page of subcommands.
+const SUBCOMMANDS_HEAD: &str = "\
+# Subcommands
+
+What `diskspd SUBCOMMAND --help` prints; options that several subcommands have stand at the first of them. To measure a file
+with the name of a subcommand, write `./sweep`.
+";
+
 /// `docs/reference/subcommands.md`
 pub(crate) fn subcommands_page() -> String {
-    let mut page = "# Subcommands\n\nMade by `cargo xtask docs`: what `diskspd SUBCOMMAND --help` prints.\n".to_owned();
+    let mut page = SUBCOMMANDS_HEAD.to_owned();
+    let mut seen = BTreeMap::new();
     for name in subcommand::NAMES {
-        let _ = write!(page, "\n## {name}\n\n```text\n{}```\n", subcommand::help(name).unwrap_or_default());
+        let help = subcommand::help(name).unwrap_or_default();
+        let is_for_each = |paragraph: &&str| !paragraph.starts_with("To measure a file named");
+        let paragraphs = help.trim_end().split("\n\n").filter(is_for_each).map(|paragraph| {
+            let first = *seen.entry(paragraph.to_owned()).or_insert(name);
+            match paragraph.split_once('\n') {
+                Some((heading, _)) if first != name => format!("{heading} those of {first}"),
+                _ => paragraph.to_owned(),
+            }
+        });
+        let text = paragraphs.collect::<Vec<_>>().join("\n\n");
+        let _ = write!(page, "\n## {name}\n\n```text\n{text}\n```\n");
     }
     page
 }

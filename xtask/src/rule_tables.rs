@@ -4,32 +4,21 @@ use model::check::Workload;
 use rules::{check::CheckRule, expect, runs, verdict};
 use std::fmt::Write as _;
 
-/// The end of `docs/verdict.md`.
+/// The end of `docs/verdict.md`; `diskspd explain` prints the rest of a rule.
 pub(crate) fn verdict_table() -> String {
     let rows = verdict::rules().map(|rule| {
         let unit = if rule.unit.is_empty() { "-" } else { rule.unit };
-        [
-            quoted(rule.name),
-            rule.severity.word().to_owned(),
-            unit.to_owned(),
-            plain(rule.computed_from),
-            plain(rule.advice),
-        ]
+        let finding = plain(first_sentence(rule.computed_from));
+        [quoted(rule.name), rule.severity.word().to_owned(), unit.to_owned(), finding]
     });
-    table(["Name", "Severity", "Value", "Computed from", "What to do"], rows) + &causes()
+    table(["Name", "Severity", "Value", "Computed from"], rows)
 }
 
-/// The findings of the verdict that are suppressed by others, with these.
-fn causes() -> String {
-    let row = |cause: &verdict::Cause| {
-        let condition = if cause.condition.words.is_empty() { "always" } else { cause.condition.words };
-        let silent: Vec<String> = cause.explains.iter().map(|name| quoted(name)).collect();
-        [quoted(cause.name), condition.to_owned(), silent.join(", "), plain(cause.because)]
-    };
-    let heading = "\n## One cause, one finding\n\nA finding that another finding explains is not reported. Findings that are \
-                   `INVALID`, or more severe than the one that explains them, are always reported.\n";
-    heading.to_owned()
-        + &table(["Finding", "Condition", "Not reported with it", "Because"], verdict::CAUSES.iter().map(row))
+/// A text up to the first full stop before a capital letter, a bracket or a backquote.
+fn first_sentence(text: &str) -> &str {
+    let begins_sentence = |rest: &str| rest.starts_with(|first: char| first.is_uppercase() || "([`".contains(first));
+    let mut ends = text.match_indices(". ").filter(|(at, stop)| begins_sentence(&text[at + stop.len()..]));
+    ends.next().map_or(text, |(at, _)| &text[..at])
 }
 
 /// The end of `docs/sweeps.md`.
@@ -79,4 +68,15 @@ fn quoted(name: &str) -> String {
 /// A text that fits into one cell.
 fn plain(text: &str) -> String {
     text.replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_ends_before_the_next_one() {
+        assert_eq!(first_sentence("above 2.5 % of e.g. reads. Not with `-n`. [Why](x.md)"), "above 2.5 % of e.g. reads");
+        assert_eq!(first_sentence("a signal (cpu.stat, 1. 2)"), "a signal (cpu.stat, 1. 2)");
+    }
 }

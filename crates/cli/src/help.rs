@@ -167,7 +167,7 @@ fn list_row(text: &mut String, row: &OptionRow) {
 
 fn describe(row: &OptionRow) -> String {
     let mut text = format!("{}\n", row.synopsis());
-    paragraph(&mut text, "", row.long);
+    paragraph(&mut text, "", &row.description());
     if !row.on_linux.is_empty() {
         paragraph(&mut text, "On Linux: ", row.on_linux);
     }

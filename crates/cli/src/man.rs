@@ -138,7 +138,7 @@ fn entry(page: &mut Roff, term: &str, text: &str) {
 fn option(page: &mut Roff, row: &OptionRow) {
     page.control("TP", []);
     page.text([bold(row.name), italic(row.value)]);
-    page.text([roman(row.long)]);
+    page.text([roman(row.description())]);
     if !row.on_linux.is_empty() {
         page.control("IP", []);
         page.text([roman(format!("On Linux: {}", row.on_linux))]);

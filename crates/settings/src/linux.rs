@@ -176,13 +176,13 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             group: Group::Rate,
             value: "=<rate>[..<rate>]",
             short: "open loop: start I/Os at this rate over all threads, whether or not earlier ones have completed",
-            long: "The schedule is fixed before the run; an I/O that cannot start on time starts as soon as it can. \
-                   Two latencies are reported: service time from start to completion, in DiskSpd's columns, and \
-                   response time from the intended start to completion, in a separate table. -o is the maximum number \
-                   of outstanding I/Os per thread; if this limit delays starts, the result says so. With two rates, as \
-                   in 1000..50000, the rate changes linearly from the first to the second over the measured time, and the \
-                   result has response times by offered rate. A size and /s, as in 100M/s, is a rate in bytes per second for all \
-                   threads and targets together; all I/Os must then have one size. Cannot be used with -g, -i, -j or -O.",
+            long: "An I/O that cannot start on time starts as soon as it can. Two latencies are reported: service time \
+                   from start to completion, in DiskSpd's columns, and response time from the intended start to \
+                   completion, in a separate table. -o is the maximum number of outstanding I/Os per thread; if this \
+                   limit delays starts, the result says so. With two rates, as in 1000..50000, the rate changes \
+                   linearly from the first to the second over the measured time. A size and /s, as in 100M/s, is a \
+                   rate in bytes per second for all threads and targets together; all I/Os must then have one size. \
+                   Cannot be used with -g, -i, -j or -O.",
             kernel: "starts I/Os on a fixed schedule, whether or not earlier ones have completed",
             seen_in: "the report: intended starts, response times",
             example: "--rate=5000",
@@ -202,11 +202,11 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             value: "=<constant|poisson|bursts:<on>,<off>,<factor>>",
             short: "spacing of the I/Os of --rate: even (constant, the default), random and independent (poisson) or bursts",
             long: "constant: the intended starts of all threads together are evenly spaced. poisson: the gaps between \
-                   the starts of a thread are drawn from an exponential distribution, as with independent clients; the \
-                   same seed (-z) gives the same gaps. bursts, as in bursts:100ms,900ms,5: for 100 ms the rate is 5 \
-                   times that of --rate, then for 900 ms as much lower as keeps the mean, and so on; a burst begins with \
-                   the measurement. The factor is at most (on + off) / on, at which nothing is started between bursts. \
-                   Durations are in us, ms or s. bursts cannot be used with a rate that changes (1000..50000).",
+                   the starts of a thread are exponential, as with independent clients; the same seed (-z) gives the \
+                   same gaps. bursts:100ms,900ms,5: for 100 ms the rate is 5 times that of --rate, then for 900 ms as \
+                   much lower as keeps the mean, and so on; a burst begins with the measurement. The factor is at most \
+                   (on + off) / on, at which nothing is started between bursts. Durations are in us, ms or s. bursts \
+                   cannot be used with a rate that changes (1000..50000).",
             kernel: "spacing of the I/O starts of --rate",
             seen_in: "the report: the same seed gives the same intended starts",
             example: "--rate-process=poisson",
@@ -222,12 +222,11 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             group: Group::Durability,
             value: "=<writes>",
             short: "call fdatasync each time a thread has made this many writes, and time the calls",
-            long: "Simulates database group commit: after this many writes, a thread starts no further write, waits for \
-                   its outstanding I/Os, calls fdatasync on the targets that it writes to, and continues. Reads go on \
+            long: "As with a database's group commit, the thread then starts no further write, waits for its \
+                   outstanding I/Os, calls fdatasync on the targets that it writes to, and continues. Reads go on \
                    until the last of these writes has completed. A thread has at most this many writes outstanding, \
-                   whatever -o is. Flushes are counted and timed separately from reads and writes; discards and \
-                   write-zeroes count as writes here. With -Su, this is one of two ways to write durably; the other is \
-                   -Suw, with which each write is durable when it completes.",
+                   whatever -o is. Discards and write-zeroes count as writes here. -Suw is the other way to write \
+                   durably: each write is durable when it completes.",
             kernel: "`fdatasync` after every N writes of a thread",
             seen_in: "flushes counted by the device; the report",
             example: "--fdatasync-every=32",
@@ -242,9 +241,9 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             group: Group::Durability,
             value: "=<writes>",
             short: "like --fdatasync-every, but with fsync, which also makes all metadata of the file durable",
-            long: "fsync also writes timestamps and other metadata that reading the data does not need, mostly \
-                   through the journal of the file system, so it often takes longer than fdatasync. Cannot be used \
-                   with --fdatasync-every.",
+            long: "These are timestamps and other metadata that reading the data does not need, mostly written through \
+                   the journal of the file system, so that it often takes longer than fdatasync. Cannot be used with \
+                   --fdatasync-every.",
             kernel: "`fsync` after every N writes of a thread",
             seen_in: "strace: `fsync`; the report",
             example: "--fsync-every=32",
@@ -261,11 +260,10 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             short: "experimental: compare what is read with what this run wrote, and classify what differs",
             long: "Each unit of 512 to 4096 bytes that is written contains its place, a number of the write and a \
                    checksum, and a map in memory keeps what each unit must hold (2 bytes per unit; --plan shows the \
-                   size). Units that this run did not write, or that changed during the read, are counted as not \
-                   checkable. Writes to the same units wait for each other, as with locks of pages. Corrupt units make the \
-                   result INVALID and the exit status 5. Making and checking data is not part of latencies, but takes CPU \
-                   time. All sizes, offsets and alignments must be multiples of 512. Cannot be used with -Z, -Zr, \
-                   --dedupe or --engine=null.",
+                   size). Units that this run did not write, or that changed during the read, are not checkable. \
+                   Writes to the same units wait for each other. Corrupt units make the result INVALID and the exit \
+                   status 5. Making and checking data is in no latency, but takes CPU time. All sizes, offsets and \
+                   alignments must be multiples of 512. Cannot be used with -Z, -Zr, --dedupe or --engine=null.",
             kernel: "content of writes",
             seen_in: "bytes on the target; the report: units checked, corrupt units",
             example: "--verify",
@@ -317,11 +315,10 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             group: Group::Acceptance,
             value: "=<nvme|ssd|hdd>",
             short: "warn if targets are not wholly on such media; with --strict refuse to run",
-            long: "Follows the extents of each file down to the disks, as 'diskspd devices FILE' does. ssd is any flash, \
-                   NVMe included. If any byte is on other media, the verdict has the WARN finding wrong-tier with the \
-                   bytes on each; with --strict the run is refused with status 3 before it starts. Where the media are \
-                   unknown, as below virtual machines, arrays, caches or without root, the finding is the NOTE \
-                   unknown-tier, and nothing is refused.",
+            long: "ssd is any flash, NVMe included. If any byte is on other media, the verdict has the WARN finding \
+                   wrong-tier with the bytes on each; with --strict the run is refused with status 3 before it starts. \
+                   Where the media are unknown, as below virtual machines, arrays, caches or without root, the finding \
+                   is the NOTE unknown-tier, and nothing is refused.",
             kernel: "`FS_IOC_FIEMAP`; tables of the device mapper",
             seen_in: "the verdict; exit status 3 with --strict",
             example: "--expect-tier=nvme",
@@ -340,11 +337,10 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             group: Group::Access,
             value: "=<size>/<percent>:...",
             short: "sizes of I/Os and their percentages, as in 4K/60:8K/30:64K/10",
-            long: "The size of each I/O is drawn from up to 16 sizes, whose percentages add up to 100; -b then only \
-                   sets the size of the unit b. The size is drawn before the offset: random offsets are multiples of \
-                   -r<align> or, without it, of the drawn size; sequential I/Os follow each other without gaps. -g in \
-                   bytes counts each I/O with its own size. Results have figures for each size. Cannot be used with \
-                   -s<stride>, -p, -T or -rdabs.",
+            long: "Up to 16 sizes, whose percentages add up to 100; -b then only sets the size of the unit b. The size \
+                   is drawn before the offset: random offsets are multiples of -r<align> or, without it, of the drawn \
+                   size; sequential I/Os follow each other without gaps. -g in bytes counts each I/O with its own \
+                   size. Results have figures for each size. Cannot be used with -s<stride>, -p, -T or -rdabs.",
             kernel: "lengths of I/Os",
             seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
             example: "--sizes=4K/60:8K/30:64K/10",
@@ -363,8 +359,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             group: Group::Access,
             value: "=<size>/<percent>:...",
             short: "sizes of reads, in place of --sizes or -b",
-            long: "Like --sizes, but for reads only. Other I/Os have the sizes of --write-sizes or --sizes, or else \
-                   the block size (-b).",
+            long: "Other I/Os have the sizes of --write-sizes or --sizes, or else the block size (-b).",
             kernel: "lengths of I/Os",
             seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
             example: "--read-sizes=8K/90:128K/10",
@@ -383,8 +378,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             group: Group::Access,
             value: "=<size>/<percent>:...",
             short: "sizes of writes, in place of --sizes or -b",
-            long: "Like --sizes, but for writes only. Other I/Os have the sizes of --read-sizes or --sizes, or else \
-                   the block size (-b).",
+            long: "Other I/Os have the sizes of --read-sizes or --sizes, or else the block size (-b).",
             kernel: "lengths of I/Os",
             seen_in: "strace: lengths of `pread64`, `pwrite64`; the report",
             example: "--write-sizes=16K/80:1M/20",
@@ -401,11 +395,10 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             value: "=<percent>",
             short: "percentage of all I/Os that discard (trim) their range",
             long: "Files: the range becomes a hole and reads as zeros. Block devices: the device may drop the data, \
-                   and decides which data a read of the range then returns. Whether an I/O discards is decided first; \
-                   -w is the percentage of writes among the other I/Os. Discards are counted and timed separately from \
-                   reads and writes. Needs the same permissions as writing (--overwrite, --destroy). Needs io_uring \
-                   (block devices: Linux 6.12 or later) or --engine=sync. With io_uring, holes in files are punched by \
-                   io_uring's worker threads.",
+                   and decides which data a read of the range then returns. -w is the percentage of writes among the \
+                   other I/Os. Discards are counted and timed separately from reads and writes. Needs the same \
+                   permissions as writing (--overwrite, --destroy), and io_uring (block devices: Linux 6.12 or later) \
+                   or --engine=sync.",
             kernel: "files: `fallocate(FALLOC_FL_PUNCH_HOLE)`; block devices: `BLOCK_URING_CMD_DISCARD` of io_uring, \
                      `ioctl(BLKDISCARD)` of --engine=sync",
             seen_in: "holes in the file; strace: `fallocate`, `ioctl`; discards of the device (`iostat -x`: d/s)",
@@ -421,9 +414,9 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             group: Group::Access,
             value: "=<percent>",
             short: "percentage of all I/Os that zero their range without transferring data",
-            long: "The range is overwritten with zeros and stays allocated. If the device has a command for it, no \
-                   data is transferred; otherwise the kernel writes zeros. As with --discard, -w applies to the other \
-                   I/Os, the same permissions and engines are needed, and these I/Os are counted and timed separately.",
+            long: "The range stays allocated. If the device has no command for it, the kernel writes zeros. As with \
+                   --discard, -w applies to the other I/Os, the same permissions and engines are needed, and these \
+                   I/Os are counted and timed separately.",
             kernel: "`fallocate(FALLOC_FL_ZERO_RANGE)`",
             seen_in: "zeros in the file; strace: `fallocate`",
             example: "--write-zeroes=5",
@@ -456,11 +449,11 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             group: Group::Durability,
             value: "",
             short: "atomic writes: after a power failure, each is there as a whole or not at all (RWF_ATOMIC)",
-            long: "As databases use them in place of writing pages twice. The block size (-b) must be a power of two \
-                   that the target supports, and offsets must be multiples of it; others are refused before the run, \
-                   with the sizes that the target supports. Needs -Su or -Sh, a device with atomic writes, and Linux \
-                   6.11 or later (files on ext4 and xfs: 6.13). Writes become durable as without the option: add -Sw \
-                   or --fdatasync-every=<writes>. Cannot be used with --sizes, --read-sizes or --write-sizes.",
+            long: "The block size (-b) must be a power of two that the target supports, and offsets must be multiples \
+                   of it; others are refused before the run, with the sizes that the target supports. Needs -Su or \
+                   -Sh, a device with atomic writes, and Linux 6.11 or later (files on ext4 and xfs: 6.13). Writes \
+                   become durable as without the option: add -Sw or --fdatasync-every=<writes>. Cannot be used with \
+                   --sizes, --read-sizes or --write-sizes.",
             kernel: "`RWF_ATOMIC` on each write",
             seen_in: "strace: flags of `pwritev2`; an error of the kernel where it has no atomic writes",
             example: "--atomic",
@@ -478,12 +471,11 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             group: Group::WriteBuffers,
             value: "=<ratio>",
             short: "write data that compresses by this ratio, as in --compress=2.5",
-            long: "Each block of 4 KiB is random bytes, as many as remain after compression, then zeros; the random \
-                   bytes differ from block to block and from write to write. zstd, LZ4 and gzip compress it by this \
-                   ratio within 5 % (1 to 15, with --verify 1 to 4; 1 is incompressible); what cannot hold is refused: \
-                   from 4 on, writes must be multiples of 4 KiB, from 2 on of 512 bytes. The report gives the ratio of a sample of what was \
-                   written. Files that are created (-c) have the same content. The data is generated before the I/O is \
-                   timed. Cannot be used with -Z, -Z<size> or -Zr.",
+            long: "Each block of 4 KiB is random bytes, as many as remain after compression, then zeros. zstd, LZ4 and \
+                   gzip compress it by this ratio within 5 % (1 to 15, with --verify 1 to 4; 1 is incompressible). \
+                   From 4 on, writes must be multiples of 4 KiB, from 2 on of 512 bytes. Files that are created (-c) \
+                   have the same content. The data is generated before the I/O is timed. The report gives the ratio of \
+                   a sample of what was written. Cannot be used with -Z, -Z<size> or -Zr.",
             kernel: "bytes of writes",
             seen_in: "the file, compressed; the report",
             example: "--compress=2.5",
@@ -500,9 +492,9 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             value: "=<percent>",
             short: "percentage of written 4 KiB blocks that repeat one of 256 blocks",
             long: "The repeated blocks are the same for all threads, targets and runs, and in files that are created \
-                   (-c); all others are unique. Without --compress, the data is incompressible. The report gives the \
-                   percentage of equal blocks in a sample of what was written. Sizes and offsets of writes must be \
-                   multiples of 4 KiB. Cannot be used with -Z, -Z<size> or -Zr.",
+                   (-c); all others are unique. Without --compress, the data is incompressible. Sizes and offsets of \
+                   writes must be multiples of 4 KiB. The report gives the percentage of equal blocks in a sample of \
+                   what was written. Cannot be used with -Z, -Z<size> or -Zr.",
             kernel: "bytes of writes",
             seen_in: "equal blocks of the file; the report",
             example: "--dedupe=30",
@@ -521,12 +513,12 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             value: "=<zipf|pareto>:<parameter>[,contiguous]",
             short: "send most random I/Os to a few hot positions, with a Zipf or Pareto distribution",
             long: "zipf:<s>: the k-th hottest position is hit in proportion to 1/k^s, with s above 0 and up to 4. \
-                   pareto:<h>: the hottest fraction h of the positions receives 1-h of the I/Os, and within this \
-                   fraction they are split in the same way, with h above 0 and below 0.5: pareto:0.2 is the 80/20 \
-                   rule. The hot positions are scattered over the target, in the same places for every thread and \
-                   every run with the same seed (-z); with ,contiguous the hottest is the first, the second hottest \
-                   the next, and so on. The report gives the percentage of the I/Os on the hottest 1, 10 and 20 % of \
-                   the positions, expected and actual. Needs -r or -rs. Cannot be used with -rd or --sizes.",
+                   pareto:<h>: the hottest fraction h of the positions receives 1-h of the I/Os, and so on within this \
+                   fraction, with h above 0 and below 0.5: pareto:0.2 is the 80/20 rule. The hot positions are \
+                   scattered over the target, in the same places for every thread and every run with the same seed \
+                   (-z); with ,contiguous they follow each other from the base offset, the hottest first. The report \
+                   gives the percentage of the I/Os on the hottest 1, 10 and 20 % of the positions, expected and \
+                   actual. Needs -r or -rs. Cannot be used with -rd or --sizes.",
             kernel: "offsets drawn from the distribution",
             seen_in: "strace: offsets of `pread64`; the report",
             example: "--skew=zipf:1.1",
@@ -552,16 +544,15 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
             group: Group::Access,
             value: "[=<size>[KMGT][,preallocate|,recycle][,single]]",
             short: "write at the end of a file per thread, like a write-ahead log [default size: 1G]",
-            long: "Each thread appends to a file of its own: with the target log.dat, log.dat.0, log.dat.1 and so on. \
-                   All I/Os are writes of -b bytes, or of --write-sizes or --sizes, and each begins where the one before \
-                   it ends. A file that has reached the size (1 GiB unless given) is rotated: the thread waits for its \
-                   outstanding I/Os, truncates the file and begins again at its start. With ,preallocate, blocks for the \
-                   whole size are reserved before the first write and after each truncation, so that writes do not make \
-                   the file grow. With ,recycle, the file is written once before the run and then overwritten from its \
-                   start again and again, as PostgreSQL does. With ,single, the target itself is the file, and has one \
-                   thread. Rotations are counted and timed separately, and latencies do not include them. Files that exist and \
-                   were not created by diskspd are refused unless --overwrite is given. Add --fdatasync-every=<writes> \
-                   or -Sw to make writes durable. Cannot be used with -r, -s, -si, -p, -T, -B, -f, -c, -F, -Sm, \
+            long: "With the target log.dat, the threads write log.dat.0, log.dat.1 and so on; with ,single one thread \
+                   writes the target itself. All I/Os are writes of -b bytes, or of --write-sizes or --sizes, and each \
+                   begins where the one before it ends. A file that has reached the size is rotated: the thread waits \
+                   for its outstanding I/Os, truncates the file and begins again at its start. With ,preallocate, \
+                   blocks for the whole size are reserved each time, so that writes do not make the file grow. With \
+                   ,recycle, the file is written once before the run and then overwritten again and again, as \
+                   PostgreSQL does. Rotations are timed separately, and are in no latency. Files that exist and were \
+                   not created by diskspd are refused unless --overwrite is given. Add --fdatasync-every=<writes> or \
+                   -Sw to make writes durable. Cannot be used with -r, -s, -si, -p, -T, -B, -f, -c, -F, -Sm, \
                    --discard, --write-zeroes or reads.",
             kernel: "writes at consecutive offsets; `ftruncate` and `fallocate` when a file is full",
             seen_in: "strace: offsets of `pwrite64`, `ftruncate`, `fallocate`; lengths of files; the report",

@@ -59,8 +59,8 @@ fn a_topic_tells_all_about_an_option() {
     ");
     insta::assert_snapshot!(topic("overwrite").unwrap(), @r"
     --overwrite
-        Without --overwrite, a run that creates or writes files refuses existing files that this program
-        did not create. For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the environment
+        Let -c and writes modify existing files that this program did not create. Without it, such files
+        are refused. For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the environment
         instead.
 
         Applies to:  this invocation, not the profile

@@ -33,13 +33,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::LastWins,
         short: "write one line of JSON per interval to a file, a file descriptor or a socket",
-        long: "Writes JSON lines: first the plan, then one line per interval with its counters and percentiles, and \
-               last the result (docs/formats/live.md). A slow or disconnected reader does not slow the run: unread \
-               lines are dropped, and the next line gives their count. An existing file is replaced only if it is \
-               empty or holds an earlier stream, and only once the first line is written; --replace-output replaces \
-               any regular file. fd:<n> is an inherited file descriptor: a pipe, a socket, a terminal, or a file that is empty or \
-               to whose earlier stream lines are appended; unix:<path> a listening socket. Turns on \
-               latency measurement, as -L does.",
+        long: "First the plan, then one line per interval with its counters and percentiles, and last the result \
+               (docs/formats/live.md). A slow or disconnected reader does not slow the run: unread lines are dropped, \
+               and the next line gives their count. A file is replaced only if it is empty or holds an earlier stream, \
+               and only once the first line is written. fd:<n> is an inherited file descriptor: a pipe, a socket, a \
+               terminal, or a file that is empty or to whose earlier stream lines are appended; unix:<path> a \
+               listening socket. Turns on latency measurement, as -L does.",
         example: "--live-json=live.jsonl",
         apply: stream,
         ..OWN

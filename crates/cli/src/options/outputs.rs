@@ -37,8 +37,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--text",
         group: Group::Output,
         short: "write the text report to this file",
-        long: "Writes the text report to a file, in addition to stdout. With - it goes to stdout, even if the profile \
-               (-X) asks for XML results. The rules for the file are those of --json.",
+        long: "In addition to stdout. With - it goes to stdout, even if the profile (-X) asks for XML results. The \
+               rules for the file are those of --json.",
         example: "--text=result.txt",
         apply: |builder, given| output(builder, given, Form::Text),
         ..OUTPUT
@@ -47,9 +47,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--csv",
         group: Group::Output,
         short: "write the results as CSV, one row per thread, target and direction, to this file",
-        long: "Writes comma-separated values with a line of column names, one row per thread, target and direction, \
-               and rows of totals; with - the output goes to stdout instead of the report. The rules for the file are \
-               those of --json.",
+        long: "The first line has the names of the columns, the last rows the totals; with - the output goes to stdout \
+               instead of the report. The rules for the file are those of --json.",
         example: "--csv=result.csv",
         apply: |builder, given| output(builder, given, Form::Csv),
         ..OUTPUT
@@ -93,9 +92,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Flag,
         repeat: Repeat::Harmless,
         short: "let output files replace any regular file, not only earlier results",
-        long: "By default, a result, a live stream or a recording replaces an existing file only if the file is empty \
-               or is a document of the same kind written by this program. With --replace-output it replaces any \
-               regular file. A run without results never replaces a file. For targets, see --overwrite.",
+        long: "By default, a result, a live stream or a recording replaces only a file that is empty or a document of \
+               the same kind written by this program. A run without results never replaces a file. For targets, see \
+               --overwrite.",
         example: "--replace-output",
         apply: |builder, _| {
             builder.options.replace_output = true;

@@ -25,8 +25,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--overwrite",
         group: Group::Targets,
         short: "let -c and writes modify existing files that this program did not create",
-        long: "Without --overwrite, a run that creates or writes files refuses existing files that this program did not create. \
-               For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the environment instead.",
+        long: "Without it, such files are refused. For scripts that cannot be changed, set DISKSPD_OVERWRITE=1 in the \
+               environment instead.",
         example: "--overwrite",
         apply: |builder, _| {
             builder.options.overwrite = true;
@@ -38,8 +38,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--recreate",
         group: Group::Targets,
         short: "recreate -c files even if they could be reused",
-        long: "-c reuses a file that this program created earlier with the same size and fill; with --recreate it is \
-               created again, as in DiskSpd.",
+        long: "By default, -c reuses a file that this program created earlier with the same size and fill.",
         example: "--recreate",
         apply: |builder, _| {
             builder.options.recreate = true;
@@ -54,11 +53,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
         short: "allow writes to the block device with this wwid, serial number or backing file; its data is lost",
-        long: "A block device is written to only if it is not in use and is named by a persistent ID, not its kernel \
-               name: its wwid, EUI, NGUID or serial number, the UUID of an md or device mapper device, or the backing \
-               file of a loop device; append -part<n> for a partition. If a run is refused, its error shows the option \
-               to give. Disks listed in /etc/diskspd/scratch need this option only if a signature is found on them. \
-               May be given again for other devices; it is not saved in profiles.",
+        long: "The device must not be in use. Other persistent IDs are allowed, too: its EUI, its NGUID, or the UUID \
+               of an md or device mapper device; append -part<n> for a partition. Kernel names such as sda are not. If \
+               a run is refused, its error shows the option to give. Disks listed in /etc/diskspd/scratch need this \
+               option only if a signature is found on them.",
         example: "--destroy=eui.0025385b71b00001",
         apply: destroy,
         ..OWN
@@ -73,15 +71,13 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["Stream"],
         with_profile: false,
         short: "a load with its own name and options, run at the same time as the others; repeat the option for each load",
-        long: "Runs several loads at the same time, each with threads of its own, and shows results for each. The name \
-               has 1 to 32 letters, digits, dots, underscores or hyphens. After the colon follow options of a target, \
-               such as -b -r -w -t -o -g -S --sizes, and perhaps targets; without targets, the stream uses those at \
-               the end of the command line. Several streams may use the same file. Options of a target outside of \
-               --stream are defaults for all streams; an option inside replaces its default, and -S, -Z and the access \
-               pattern (-r, -rs, -s) are replaced as a whole. All other options, such as -d and --rate, are given \
-               outside. File names with blanks need quotation marks inside the text. The order of the streams does not \
-               matter. Cannot be used with -F, -O or -X; a job file names the stream of each target with the key \
-               stream.",
+        long: "The name has 1 to 32 letters, digits, dots, underscores or hyphens. After the colon follow options of a \
+               target, such as -b -r -w -t -o -g -S --sizes, and perhaps targets; without targets, the stream uses \
+               those at the end of the command line. Options of a target outside of --stream are defaults for all \
+               streams; an option inside replaces its default, and -S, -Z and the access pattern (-r, -rs, -s) are \
+               replaced as a whole. All other options, such as -d and --rate, are given outside. File names with \
+               blanks need quotation marks inside the text. Results have figures for each stream. Cannot be used with \
+               -F, -O or -X; a job file names the stream of each target with the key stream.",
         example: "--stream=oltp: -b8K -r -w30 -t2 -o8",
         apply: stream,
         ..OWN
@@ -96,11 +92,10 @@ pub(super) const ROWS: &[OptionRow] = &[
         xml: &["Weight"],
         with_profile: false,
         short: "a share of the I/Os with options of its own; repeat the option for each part of the mix",
-        long: "Mixes I/Os of several kinds. With -F and -O each thread chooses a part for each I/O, with a probability \
-               that is the part's weight divided by the sum of all weights; otherwise each part has its own threads \
-               (-t, -o). After the colon follow options of a target, such as -b -r -w -S, and perhaps targets, as with \
-               --stream: options outside are defaults for all parts. All parts share one set of results; --stream \
-               shows results for each instead. Cannot be used with --stream or -X.",
+        long: "With -F and -O each thread chooses a part for each I/O, with a probability that is the part's weight \
+               divided by the sum of all weights; otherwise each part has its own threads (-t, -o). Options and \
+               targets of a part are typed as for --stream. All parts share one set of results. Cannot be used with \
+               --stream or -X.",
         example: "--mix=60: -b8K -r -w20",
         apply: mix,
         ..OWN
@@ -113,9 +108,8 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         name: "--delete-after",
         group: Group::Targets,
         short: "delete the target files that this program created, after the run",
-        long: "Target files that this program created, in this run or before, are deleted after the last timespan, \
-               also if the run fails or is interrupted. Other files and devices are kept; a note in the result names \
-               them.",
+        long: "Files of earlier runs are deleted too, also if the run fails or is interrupted. Other files and devices \
+               are kept; a note in the result names them.",
         example: "--delete-after",
         apply: |builder, _| {
             builder.options.delete_after = true;
@@ -130,17 +124,14 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
         short: "compare results with the storage's rated limits, and name the bottleneck",
-        long: "Rated limits of the storage, separated by commas. drives=<n> is the number of drives and raid=<level> \
-               their RAID level (0, 1, 5, 6 or 10). drive-read=<bytes>, drive-write=<bytes> and drive-iops=<n> (or \
-               drive-read-iops=<n> and drive-write-iops=<n>) are rates of a single drive, vm-iops=<n> and \
-               vm-bytes=<bytes> those of the virtual machine, volume-iops=<n> and volume-bytes=<bytes> those of a \
-               cloud volume, all per second. volume=[<n>x]<name> takes the caps of a kind of volume, such as gp3 or \
-               4xp30 for a stripe of four, vm=<name> those of a VM size, such as Standard_B2ms, from the program's \
-               table or, with volumes=<file>, from a table of your own. hba=<bits>[x<lanes>] is the line rate of the \
-               adapter, as in 12Gx4. K, M, G and T are decimal here. --plan names the lowest limit. The report lists, \
-               after the verdict, each limit that follows from these figures, and the percentage of it that the run \
-               reached. The limit for small random writes to a RAID is a rule of thumb and is marked as an estimate. \
-               Results above 100 %, throttling from the start and exhausted burst credits are flagged.",
+        long: "Figures, separated by commas: drives=<n> and raid=<level> (0, 1, 5, 6 or 10); drive-read=<bytes>, \
+               drive-write=<bytes> and drive-iops=<n> (or drive-read-iops=<n> and drive-write-iops=<n>) of a single \
+               drive; vm-iops=<n> and vm-bytes=<bytes> of the virtual machine; volume-iops=<n> and \
+               volume-bytes=<bytes> of a cloud volume, all per second. volume=[<n>x]<name> takes the caps of a kind of \
+               volume, such as gp3 or 4xp30 for a stripe of four, vm=<name> those of a VM size, such as Standard_B2ms, \
+               from the program's table or, with volumes=<file>, from a table of your own. hba=<bits>[x<lanes>] is the \
+               line rate of the adapter, as in 12Gx4. K, M, G and T are decimal here. --plan names the lowest limit. \
+               The report has each limit, and the percentage of it that the run reached.",
         example: "--expect=raid=5,drives=3,drive-write=450M,vm-iops=1920",
         apply: |builder, given| {
             let criteria = &mut builder.options.criteria;
@@ -153,10 +144,9 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         name: "--hold-latency",
         group: Group::Affinity,
         short: "keep CPUs out of deep idle states for the whole run",
-        long: "Holds /dev/cpu_dma_latency open at 0 from before the targets are created until the program ends; needs \
-               root. At low queue depths every latency includes the time a CPU takes to leave an idle state; this \
-               option removes it, but the machine draws more power and may clock lower. A note in the result states \
-               whether this succeeded and, if not, why.",
+        long: "Holds /dev/cpu_dma_latency open at 0; needs root. At low queue depths every latency includes the time a \
+               CPU takes to leave an idle state. The machine draws more power and may clock lower. A note in the \
+               result states whether this succeeded and, if not, why.",
         example: "--hold-latency",
         apply: |builder, _| {
             builder.options.hold_latency = true;
@@ -171,11 +161,10 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Error,
         short: "experimental: save the map of --verify, and log changes, in this directory for a later 'diskspd verify'",
-        long: "At the end of the run, the file 'map' in this directory holds what each unit of the targets must contain. \
-               The directory must exist, and must not be on the storage of a target unless --journal-here is given: the map \
-               would be lost with the data. Until then it has a log of each thread (about 40 bytes per write), from which 'diskspd \
-               verify' tells after a power cut or a kill whether all that was flushed is there. A run that fails leaves the \
-               logs and no map. Files that are not diskspd's are never replaced. Needs --verify and a \
+        long: "'diskspd verify --journal' compares the targets with it, also after a power cut or a kill. The \
+               directory must exist, and must not be on the storage of a target unless --journal-here is given. During \
+               the run it has a log of each thread (about 40 bytes per write), at the end the file 'map'; a run that \
+               fails leaves the logs and no map. Files that are not diskspd's are never replaced. Needs --verify and a \
                run of one timespan.",
         example: "--journal=/var/tmp/journal",
         apply: |builder, given| {
@@ -204,12 +193,11 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         name: "--probe-host-cache",
         group: Group::Caching,
         short: "before the run, test whether a cache below each target, such as the host's, serves repeated reads",
-        long: "Tests each target before the run, bypassing the page cache: reads 256 blocks of 4 KiB in the range that \
-               the run accesses, then up to 1 GiB of other data in it, then the same blocks again, alternating with \
-               blocks that were not read before. The host-cache finding compares the latencies of the two kinds of \
-               reads. The test takes at most 6 s per target and writes nothing. Targets that this run creates or only \
-               writes to are not tested. If the whole target is already in a cache, all reads are equally fast; the \
-               finding then states that this proves nothing.",
+        long: "Reads 256 blocks of 4 KiB in the range that the run accesses, past the page cache, then up to 1 GiB of \
+               other data in it, then the same blocks again in turn with new ones. The host-cache finding compares the \
+               latencies of both. Takes at most 6 s per target and writes nothing. Targets that this run creates or \
+               only writes to are not tested. If the whole target is already in a cache, the test proves nothing, and \
+               the finding says so.",
         example: "--probe-host-cache",
         apply: |builder, _| {
             builder.options.probe_host_cache = true;
@@ -224,17 +212,15 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Accumulates,
         short: "exit with status 4 unless every timespan meets this bound, as in p99<10ms",
-        long: "Metrics: iops, bandwidth (MiB/s), mean, p50, p90, p95, p99, p99.9, p99.99, p99.999 and max of the latency, \
-               and cpu (mean of all CPUs in percent). Alone they are those of all reads and writes; read., write., \
-               discard., flush., commit. (a write until it is durable), response. (from the intended start, with \
-               --rate) or the name of a stream and a colon before them selects others, as in commit.p99<10ms. A \
-               latency alone is what the application waits for: with flushes the commits, with --rate the response \
-               times, and reads and commits separately where both are done. Operators: <, <=, > and >=, with or \
-               without blanks. Latencies need a unit (ns, us, ms, s, m, h); iops takes K and M (decimal). May be given \
-               again for other bounds. Results list each requirement with PASS, FAIL or UNKNOWN after the verdict. The \
-               exit status is 3 if the load cannot have the metric, 4 if a bound fails, 6 if one could not be measured, \
-               and 1 if the run fails. A bound on latency turns on latency measurement, as -L does. Quote the value: < \
-               and > are special to shells.",
+        long: "Metrics: iops, bandwidth (MiB/s), mean, p50, p90, p95, p99, p99.9, p99.99, p99.999 and max of the \
+               latency, and cpu (mean of all CPUs in percent). Before them, read., write., discard., flush., commit. \
+               (a write until it is durable), response. (from the intended start, with --rate) or the name of a stream \
+               and a colon selects I/Os, as in commit.p99<10ms. A latency alone is what the application waits for: \
+               with flushes the commits, with --rate the response times, and reads and commits separately where both \
+               are done. Operators: <, <=, > and >=. Latencies need a unit (ns, us, ms, s, m, h); iops takes K and M \
+               (decimal). Results list each requirement with PASS, FAIL or UNKNOWN. The exit status is 3 if the load \
+               cannot have the metric, 6 if it could not be measured. A bound on latency turns on latency measurement, \
+               as -L does. Quote the value: < and > are special to shells.",
         example: "--require=p99<10ms",
         apply: |builder, given| {
             let requirement = requirement::parse(given.value)?;
@@ -252,12 +238,12 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         value: "=<sql|sql-log>",
         kind: Kind::Value,
         short: "rate latencies against SQL Server's guidelines; exit with status 4 if the upper limit is exceeded",
-        long: "sql rates the mean latency against the limits of SQL Server's guidelines for data files: ideal up to 10 ms, \
-               some impact up to 20 ms, impacted if longer. sql-log rates commits: the mean latency of durable writes \
-               or, with --fdatasync-every, of writes plus their share of the flushes. Its limits are 1 and 5 ms on \
-               flash, and 5 and 10 ms on devices that the kernel reports as rotational; in virtual machines, where such \
-               a device may be flash, both are applied. Results list the rating with PASS or FAIL after the verdict, as \
-               with --require, or with UNKNOWN if it depends on the kind of disk or the run is INVALID. Turns on latency measurement, as -L does.",
+        long: "sql: the mean latency of data files is ideal up to 10 ms, has some impact up to 20 ms, and is impacted \
+               above. sql-log: the same of commits (durable writes or, with --fdatasync-every, writes plus their share \
+               of the flushes) with 1 and 5 ms on flash, 5 and 10 ms on devices that the kernel reports as rotational; \
+               in virtual machines, where such a device may be flash, both are applied. Results list the rating with \
+               PASS or FAIL, or with UNKNOWN if it depends on the kind of disk or the run is INVALID. Turns on latency \
+               measurement, as -L does.",
         example: "--bands=sql",
         apply: |builder, given| {
             builder.options.criteria.bands = Some(match given.value {

@@ -30,7 +30,7 @@ pub struct OptionRow {
     pub group: Group,
     /// One-line description.
     pub short: &'static str,
-    /// Full description, for `--help OPTION`.
+    /// Full description; that of one of our own options continues the short one.
     pub long: &'static str,
     /// First version with this form.
     pub since: SinceVersion,
@@ -167,6 +167,15 @@ impl OptionRow {
     /// True for our own options whose value is the name of a file.
     pub(crate) fn takes_file(&self) -> bool {
         self.is_long() && self.value.starts_with("=<file")
+    }
+
+    /// Sentences about it, for `--help OPTION`, the man page and the reference.
+    pub fn description(&self) -> String {
+        if !self.is_long() {
+            return self.long.to_owned();
+        }
+        let (first, rest) = self.short.split_at(self.short.chars().next().map_or(0, char::len_utf8));
+        format!("{}{rest}. {}", first.to_uppercase(), self.long)
     }
 
     /// Name and value as help shows them.
