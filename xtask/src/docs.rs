@@ -9,14 +9,11 @@ use std::path::Path;
 const MARKER: &str = "<!-- From here on made by: cargo xtask docs -->\n";
 
 /// Parts of a result that its page lists, as jq writes them, and their types.
-const RESULT_PARTS: &[(&str, &str)] = &[
-    (".time_spans[]", "TimeSpanResult"),
-    (".time_spans[].summary.total", "Summary"),
-    (".time_spans[].measured", "Measured"),
-];
+const RESULT_PARTS: &[(&str, &str)] =
+    &[(".time_spans[]", "TimeSpanResult"), (".time_spans[].summary.total", "Summary")];
 
 /// The same of a series.
-const SERIES_PARTS: &[(&str, &str)] = &[(".visits[]", "Visit"), (".visits[].outcome.measured.headline", "Headline")];
+const SERIES_PARTS: &[(&str, &str)] = &[(".visits[]", "Visit")];
 
 /// The same of the lines of the monitor.
 const RECORDING_PARTS: &[(&str, &str)] = &[

@@ -7,7 +7,7 @@ use model::counter_object::CounterObject;
 use model::metric::{Metric, Scope};
 use model::performance_counter::NamedCounter;
 use model::system_counter::SYSTEM_COUNTERS;
-use report::runs_table::CellKind;
+use report::runs_table::{CellKind, RunColumn};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -47,7 +47,9 @@ pub(crate) fn job_tables() -> String {
             let option = if key.option.is_empty() { String::new() } else { format!("`{}`", key.option) };
             let size = key.is_size.then(|| "size".to_owned());
             let inner = (!key.inner.is_empty()).then(|| format!("with {}", code_list(&key.inner)));
-            let doc = Some(escaped(key.doc)).filter(|doc| !doc.is_empty() && *doc != key.option);
+            // The short help of an option of ours is that of the option.
+            let is_elsewhere = key.doc.is_empty() || key.doc == key.option || setting_help(key.option).is_some();
+            let doc = (!is_elsewhere).then(|| escaped(key.doc));
             let meaning: Vec<String> = [doc, size, inner].into_iter().flatten().collect();
             let cells = [format!("`{}`", key.name), option, format!("`{}`", key.element), meaning.join("; ")];
             let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
@@ -134,19 +136,36 @@ pub(crate) fn counters_tables() -> String {
     page
 }
 
-/// The end of `docs/formats/runs.md`: the columns of a table of runs, those of neighbouring percentiles on one row.
+/// The end of `docs/formats/runs.md`: the columns of a table of runs, those of the same I/Os on one row.
 pub(crate) fn runs_columns() -> String {
     let mut page = "\n| column | cells | unit | meaning |\n|---|---|---|---|\n".to_owned();
     let columns = report::runs_table::columns();
-    for group in columns.chunk_by(|one, next| is_percentile(&one.name) && is_percentile(&next.name)) {
+    for group in columns.chunk_by(|one, next| are_percentiles(one, next) || ios(one).is_some() && ios(one) == ios(next)) {
         let [first, rest @ ..] = group else { continue };
         let cells = if first.kind == CellKind::Number { "number" } else { "text" };
-        let last = rest.last().map(|last| format!(" ... `{}`", last.name)).unwrap_or_default();
-        let meaning =
-            if last.is_empty() { first.meaning.clone() } else { first.meaning.replace("median", "percentiles of the") };
-        let _ = writeln!(page, "| `{}`{last} | {cells} | {} | {meaning} |", first.name, first.unit);
+        let (unit, meaning) = match (ios(first), rest) {
+            (_, []) => (first.unit, first.meaning.clone()),
+            (None, _) => (first.unit, first.meaning.replace("median", "percentiles of the")),
+            (Some(ios), _) => ("by name", ios.to_owned()),
+        };
+        let names = group.chunk_by(are_percentiles).map(|names| match names {
+            [first, .., last] => format!("`{}` ... `{}`", first.name, last.name),
+            _ => format!("`{}`", names[0].name),
+        });
+        let names = names.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(page, "| {names} | {cells} | {unit} | {meaning} |");
     }
     page
+}
+
+/// The I/Os that a metric is of, if it is not one of all reads and writes: `reads`.
+fn ios(column: &RunColumn) -> Option<&str> {
+    let (_, ios) = column.meaning.split_once(": ")?;
+    (column.kind == CellKind::Number && ios != Scope::All.meaning()).then_some(ios)
+}
+
+fn are_percentiles(one: &RunColumn, next: &RunColumn) -> bool {
+    is_percentile(&one.name) && is_percentile(&next.name)
 }
 
 /// True for `read_p99_9_ns`.
