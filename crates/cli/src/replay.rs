@@ -176,15 +176,15 @@ mod tests {
 
     #[test]
     fn the_target_has_the_operations_of_the_trace_and_the_options_of_the_user() {
-        let of = |words: &[&str], replay| replay_request(&request(words), replay, &FakeEnv).expect("a run");
-        let run = of(&["-Sh", "-o7", "-t3", "a.dat"], replay(1, 10_000, 0));
+        let parse = |words: &[&str], replay| replay_request(&request(words), replay, &FakeEnv).expect("a run");
+        let run = parse(&["-Sh", "-o7", "-t3", "a.dat"], replay(1, 10_000, 0));
         let span = &run.profile.time_spans[0];
         let target = &span.targets[0];
         assert_eq!((span.duration_s, span.warm_up_s, span.measure_latency), (36, 0, true));
         assert_eq!((target.block_size, target.outstanding, target.threads), (Bytes(8192), 7, 3));
         assert_eq!((target.write_percent, target.discard_percent), (99, None));
         assert!(target.write_through && span.replay.is_some());
-        let shares = |replay| of(&["a.dat"], replay).profile.time_spans[0].targets[0].shares();
+        let shares = |replay| parse(&["a.dat"], replay).profile.time_spans[0].targets[0].shares();
         assert_eq!((shares(replay(5, 0, 0)).write_percent, shares(replay(0, 5, 0)).write_percent), (0, 100));
         let few = shares(replay(1, 0, 1_000_000));
         assert_eq!((few.discard_percent, few.transfer_percent()), (99, 1));

@@ -174,17 +174,17 @@ pub fn survey(summary: &Summary, span_ns: u64) -> (Vec<u64>, RecordedLoad) {
         }
         found
     };
-    let of = |operation| requests(&[Action::Operation(operation)]);
+    let select = |operation| requests(&[Action::Operation(operation)]);
     let sizes = Operation::TRANSFERS.map(|operation| summary.sizes[operation].counts.keys().next_back().copied());
     let load = RecordedLoad {
         span_ns,
         end_bytes,
         largest_bytes: sizes.into_iter().flatten().max().unwrap_or(0),
         depth_max: summary.depth.map(|depth| depth.max),
-        read: of(Operation::Read),
-        write: of(Operation::Write),
-        discard: of(Operation::Discard),
-        write_zeroes: of(Operation::WriteZeroes),
+        read: select(Operation::Read),
+        write: select(Operation::Write),
+        discard: select(Operation::Discard),
+        write_zeroes: select(Operation::WriteZeroes),
         flush: requests(&[Action::Flush(FlushCall::Fdatasync), Action::Flush(FlushCall::Fsync)]),
     };
     (begins, load)

@@ -183,11 +183,11 @@ fn sized(load: &Load) -> SizedStream {
             Operation::Write => &load.write_sizes,
             Operation::Discard | Operation::WriteZeroes => &load.sizes,
         };
-        let of = |size: &u32| {
+        let sum_percent = |size: &u32| {
             let shares = mix.iter().flat_map(SizeMix::shares).filter(|share| share.bytes(0) == u64::from(*size));
             shares.map(|share| share.percent).sum()
         };
-        sizes.iter().map(of).collect()
+        sizes.iter().map(sum_percent).collect()
     };
     let place = |&bytes: &u32| {
         let alignment = load.alignment.unwrap_or(bytes.into()).max(1);

@@ -93,13 +93,13 @@ fn effect(call: &str) -> Option<(&'static str, u64, u64)> {
 }
 
 fn expected(requests: &[Event]) -> Vec<(&'static str, u64, u64)> {
-    let of = |event: &Event| match event.action {
+    let to_request = |event: &Event| match event.action {
         READ => ("read", event.offset, event.length),
         WRITE => ("write", event.offset, event.length),
         Action::Flush(call) => (call.name(), 0, 0),
         Action::Operation(_) => ("discard", event.offset, event.length),
     };
-    requests.iter().map(of).collect()
+    requests.iter().map(to_request).collect()
 }
 
 fn replay(place: &Workplace) -> Value {
@@ -305,8 +305,8 @@ fn memory_does_not_grow_with_the_trace() {
     let place = workplace!();
     place.create_file("a.dat", "-c2M");
     let peak_bytes = |requests: u64| {
-        let of = |number: u64| request(number, number * 7919 % 500 * 4096, 4096, READ);
-        record(&place.path("t.iotrace"), (0..requests).map(of));
+        let make_request = |number: u64| request(number, number * 7919 % 500 * 4096, 4096, READ);
+        record(&place.path("t.iotrace"), (0..requests).map(make_request));
         let run = place.diskspd("trace replay t.iotrace --closed --engine=null --json r.json a.dat").run_counted();
         run.expect_status(0);
         assert_eq!(replay(&place)["issued"], requests);

@@ -158,16 +158,16 @@ fn little_memory_may_be_locked() {
 #[test]
 fn alignment_of_direct_io() {
     let place = machine!();
-    let told = |name: &str| {
+    let read_alignment = |name: &str| {
         // The alignment of a file that is not there yet is that of its directory's file system.
         place.create_file(name, "-c1M");
         let outcome = load(&place, place.diskspd(LOAD).args("-b4K -r --max-ios=8 -Su").arg(name));
         let direct = value(&place, "/targets/0/facts/kind/regular/direct_io");
         if outcome.starts_with("status") { outcome } else { direct.to_string().replace('"', "") }
     };
-    seen("direct I/O, ext4", told("ext4.dat"));
+    seen("direct I/O, ext4", read_alignment("ext4.dat"));
     let _memory = or_skip!(Mounted::tmpfs(&place, "memory", "8M"));
-    seen("direct I/O, tmpfs", told("memory/a.dat"));
+    seen("direct I/O, tmpfs", read_alignment("memory/a.dat"));
     for (name, call) in [("statx", STATX), ("openat2", OPENAT2)] {
         let filtered = on_file_without(&place, "-Su -o8", &[Denied::always(call)], ENOSYS);
         seen(&format!("{name} filtered (ENOSYS)"), or_skip!(filtered));

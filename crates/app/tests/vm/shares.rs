@@ -314,14 +314,14 @@ fn requests_of_nfs_are_those_that_the_server_counted() {
         let document: Value = place.json("r.json");
         let span = &document["time_spans"][0];
         let counters = &span["kernel_counters"];
-        let of = |when: &str, kind: &str| {
+        let read_count = |when: &str, kind: &str| {
             counters[when]["shares"][0][kind]["count"]
                 .as_u64()
                 .unwrap_or_else(|| panic!("{}", counters[when]["shares"]))
         };
         for (number, name) in ["read", "write"].into_iter().enumerate() {
             let ios = span["measured"]["total"][name]["ios"].as_u64().expect("a number");
-            let requests = of("after", name) - of("before", name);
+            let requests = read_count("after", name) - read_count("before", name);
             let served = after[number] - before[number];
             println!("{kind:?} {name}: {ios} I/Os, {requests} requests, {served} served");
             // The guard reads samples of the file before; the last I/Os may be in flight.
