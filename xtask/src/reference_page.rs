@@ -140,7 +140,8 @@ pub(crate) fn counters_tables() -> String {
 pub(crate) fn runs_columns() -> String {
     let mut page = "\n| column | cells | unit | meaning |\n|---|---|---|---|\n".to_owned();
     let columns = report::runs_table::columns();
-    for group in columns.chunk_by(|one, next| are_percentiles(one, next) || ios(one).is_some() && ios(one) == ios(next)) {
+    for group in columns.chunk_by(|one, next| are_percentiles(one, next) || ios(one).is_some() && ios(one) == ios(next))
+    {
         let [first, rest @ ..] = group else { continue };
         let cells = if first.kind == CellKind::Number { "number" } else { "text" };
         let (unit, meaning) = match (ios(first), rest) {

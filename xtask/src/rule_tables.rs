@@ -76,7 +76,10 @@ mod tests {
 
     #[test]
     fn a_sentence_ends_before_the_next_one() {
-        assert_eq!(first_sentence("above 2.5 % of e.g. reads. Not with `-n`. [Why](x.md)"), "above 2.5 % of e.g. reads");
+        assert_eq!(
+            first_sentence("above 2.5 % of e.g. reads. Not with `-n`. [Why](x.md)"),
+            "above 2.5 % of e.g. reads"
+        );
         assert_eq!(first_sentence("a signal (cpu.stat, 1. 2)"), "a signal (cpu.stat, 1. 2)");
     }
 }
