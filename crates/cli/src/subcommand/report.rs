@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
        diskspd report RESULT.json --output PAGE.html --monitor RECORDING
        diskspd report FILE... [--from TIME] [--to TIME] [--percentile N]... [--slowest]")]
 pub(super) struct ReportArguments {
-    /// a result: JSON from --json, JSON of fio, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in UTF-16); -
-    /// = stdin; last = the newest result in the directory of DISKSPD_RESULTS, last~1 = the one before. Several files, or directories with results, make a table with a row per run; with --details each report is printed whole, below a line with its file name. Recordings of diskspd monitor --record
-    /// are printed as well, and give pages and charts: device-iops, device-throughput, device-latency, device-queue and device-busy of the busiest
-    /// device. A directory of sweep, repeat, ab or interference prints what all its runs say together; pages and charts also take
-    /// any directory with results of the same load
+    /// a result: JSON from --json, JSON of fio, or DiskSpd output from Windows (-Rxml or text, versions 2.0 to 2.3, also in
+    /// UTF-16); - = stdin; last = the newest result in the directory of DISKSPD_RESULTS, last~1 = the one before. Several files, or
+    /// directories with results, make a table with a row per run; with --details each report is printed whole, below a line with
+    /// its file name. A directory of sweep, repeat, ab or interference prints what all its runs say together. Recordings of
+    /// diskspd monitor --record are printed as well
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// write to this file instead. Its suffix sets the format: .txt, .xml, .csv, .json or .fio.json (the form of fio) for one FILE, or .prom for
@@ -53,10 +53,8 @@ pub(super) struct ReportArguments {
     /// number of copies that the storage keeps of each written block (3 in a three-way mirror); needs --ssds
     #[arg(long, value_name = "M", value_parser = number::count::<1_000>)]
     copies: Option<u32>,
-    /// the chart to draw: iops, throughput, read-latency, write-latency, distribution, percentiles, heat, cpu, cpu-time or slowest
-    /// of a result; hosts or hosts-cpu of a result of several hosts; depth, depth-throughput, depth-mib, depth-latency, grid-throughput, grid-mib, grid-latency, settings-throughput or
-    /// settings-latency of a sweep; runs of a repeat; pairs of ab; interference of diskspd interference; differences, iops, read-percentiles or
-    /// write-percentiles of several results. Default: the first one available
+    /// the chart to draw, such as iops, read-latency or heat of a result, depth of a sweep, differences of several results; a name
+    /// that does not exist is refused with those that do. Default: the first one available
     #[arg(long, value_name = "NAME")]
     chart: Option<String>,
     /// a recording made by diskspd monitor --record during the run: its devices are shown under the run's charts, on the
