@@ -57,8 +57,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             group: Group::Caching,
             value: "",
             short: "poll the device for io_uring completions (IOPOLL)",
-            long: "Polls for completions instead of waiting for interrupts. Needs -Su or -Sh and a device with poll \
-                   queues, such as NVMe with nvme.poll_queues set.",
+            long: "Needs -Su or -Sh and a device with poll queues, such as NVMe with nvme.poll_queues set.",
             kernel: "`IORING_SETUP_IOPOLL`",
             seen_in: "no interrupts of the device in `/proc/interrupts`",
             example: "--iopoll",
@@ -73,8 +72,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             group: Group::Caching,
             value: "",
             short: "drop the targets' cached pages before the warm-up",
-            long: "Writes back the targets' dirty pages and drops their clean pages, so that the first reads come from \
-                   the device, not from memory.",
+            long: "Dirty pages are written back first. The first reads then come from the device, not from memory.",
             kernel: "`fdatasync` and `posix_fadvise(POSIX_FADV_DONTNEED)`",
             seen_in: "strace: `fadvise64`",
             example: "--cold",
@@ -89,9 +87,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             group: Group::Affinity,
             value: "",
             short: "run threads on the NUMA node that their targets' disks are attached to",
-            long: "Each thread runs on the next CPU of the NUMA node that the kernel reports for its targets' disks, \
-                   in the order of -a. Where the kernel reports no node, the option has no effect and a note says \
-                   so.",
+            long: "In the order of -a. Where the kernel reports no node, the option has no effect and a note says so.",
             kernel: "`sched_setaffinity` to CPUs of the node in the device's `numa_node`",
             seen_in: "the report (tested with simulated NUMA nodes only)",
             example: "--near-device",
@@ -140,8 +136,8 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             group: Group::Timing,
             value: "=<size>[KMGT]",
             short: "end the timespan when this many bytes have been transferred in the measurement; never exceeded",
-            long: "Counts reads and writes of all threads together; no I/O that would exceed the limit is started. \
-                   The warm-up does not count. -d still ends the timespan if it expires first.",
+            long: "Counts reads and writes of all threads together, without the warm-up. -d still ends the timespan if \
+                   it expires first.",
             kernel: "no I/O is started that would exceed the limit",
             seen_in: "strace: number of calls",
             example: "--max-bytes=10G",
@@ -157,8 +153,7 @@ pub static LINUX_IN_TIME_SPAN: &[Row] = &[
             value: "=<size>[KMGT]",
             short: "end the timespan when this many bytes have been written; never exceeded",
             long: "Limits wear on the device. Counts writes of all threads together, including warm-up and cool-down, \
-                   but not those that create a file (-c). No write that might exceed the limit is started. -d still \
-                   ends the timespan if it expires first.",
+                   but not those that create a file (-c). -d still ends the timespan if it expires first.",
             kernel: "no write is started that would exceed the limit; writes during warm-up and cool-down count too",
             seen_in: "strace: number of calls; bytes written in `/proc/PID/io`",
             example: "--max-write=50G",

@@ -14,12 +14,12 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::Error,
         short: "experimental: run the load on these hosts at the same time, and merge the results",
-        long: "Hosts are reached by ssh and need nothing but diskspd; this machine needs nats-server. Or they are those that run 'diskspd agent' and are connected \
-               to a NATS server; then --key is needed, and * in names stands for any characters. All hosts check the load first; nothing is \
-               written before all agree. They start at the same moment, and their results are merged: counts are added, \
-               and percentiles are of all I/Os together. In paths of targets, {host} \
-               becomes the name of the host (without the user) and {index} its number from 0; hosts write to files of their own, unless --shared is given. Paths are absolute. Several \
-               timespans are run one after the other, each from a common start. docs/guide/many-hosts.md shows how to set up hosts.",
+        long: "Hosts are reached by ssh and need nothing but diskspd; this machine needs nats-server. Or they are \
+               those that run 'diskspd agent' and are connected to a NATS server; then --key is needed, and * in names \
+               stands for any characters. All hosts check the load before anything is written, and start at the same \
+               moment. In paths of targets, {host} becomes the name of the host (without the user) and {index} its \
+               number from 0; hosts write to files of their own, unless --shared is given. Paths are absolute. \
+               docs/guide/many-hosts.md shows how to set up hosts.",
         example: "--on=nats://bus:4222/web*,db1",
         apply: |builder, given| option(builder).on(given.value),
         ..OWN

@@ -50,9 +50,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Value,
         repeat: Repeat::LastWins,
         short: "serve Prometheus metrics at http://127.0.0.1:<port>/metrics during the run",
-        long: "Serves I/O counts, byte counts and latency histograms per target and direction as OpenMetrics text. \
-               Without an address, only this machine can connect; with an address, any host that can reach it. Port 0 \
-               picks a free port and prints it on stderr. Turns on latency measurement, as -L does.",
+        long: "I/O counts, byte counts and latency histograms per target and direction as OpenMetrics text. With an \
+               address, any host that can reach it can connect. Port 0 picks a free port and prints it on stderr. \
+               Turns on latency measurement, as -L does.",
         example: "--metrics=9101",
         apply: metrics,
         ..OWN

@@ -14,11 +14,11 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--json",
         group: Group::Output,
         short: "write the complete results as JSON to this file ('-' writes them to stdout in place of the report)",
-        long: "Writes all settings, decisions and measurements to a file, which 'diskspd report' can convert to every \
-               other format. With -, writes them to stdout instead of the report. The file is never incomplete: it is \
-               written under a temporary name and renamed at the end of the run. It may not be a target, a device, a \
-               directory or a FIFO. An existing file is replaced only by a run with results, and only if it is empty \
-               or an earlier result in this format; --replace-output also replaces other files.",
+        long: "All settings, decisions and measurements; 'diskspd report' converts them to every other format. The \
+               file is never incomplete: it is written under a temporary name and renamed at the end of the run. It \
+               may not be a target, a device, a directory or a FIFO. An existing file is replaced only by a run with \
+               results, and only if it is empty or an earlier result in this format; --replace-output also replaces \
+               other files.",
         example: "--json=result.json",
         apply: |builder, given| output(builder, given, Form::Json),
         ..OUTPUT
@@ -27,8 +27,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--xml",
         group: Group::Output,
         short: "write the results as XML, as -Rxml prints them, to this file",
-        long: "Writes DiskSpd's XML results to a file, in addition to the report on stdout; with - they go to stdout \
-               instead of the report. The rules for the file are those of --json.",
+        long: "In addition to the report on stdout; with - they go to stdout instead of the report. The rules for the \
+               file are those of --json.",
         example: "--xml=result.xml",
         apply: |builder, given| output(builder, given, Form::Xml),
         ..OUTPUT
@@ -57,9 +57,9 @@ pub(super) const ROWS: &[OptionRow] = &[
         name: "--fio-json",
         group: Group::Output,
         short: "write the results in the form of fio's JSON to this file, for programs that read fio's",
-        long: "Writes the results as fio 3.36 prints them with --output-format=json+: each stream is a job, each \
-               timespan a group; with - the output goes to stdout instead of the report. docs/outputs.md lists the \
-               fields. The rules for the file are those of --json.",
+        long: "As fio 3.36 prints them with --output-format=json+: each stream is a job, each timespan a group; with - \
+               the output goes to stdout instead of the report. docs/outputs.md lists the fields. The rules for the \
+               file are those of --json.",
         example: "--fio-json=result.fio.json",
         apply: |builder, given| output(builder, given, Form::Fio),
         ..OUTPUT
@@ -109,9 +109,8 @@ pub(super) const ROWS: &[OptionRow] = &[
         kind: Kind::Flag,
         repeat: Repeat::Harmless,
         short: "print at most 12 lines: figures, findings and the result on a line",
-        long: "Instead of the report, prints IOPS, mean and 99th percentile with their confidence intervals, the findings \
-               without explanations, and as the last line what was done and what came out. Files and exit status are as \
-               without it.",
+        long: "The figures are IOPS, mean and 99th percentile with their confidence intervals. Files and exit status \
+               are as without it.",
         example: "--brief",
         apply: |builder, _| {
             builder.options.short_report = Some(ShortReport::Brief);
@@ -125,8 +124,7 @@ pub(super) const ROWS: &[OptionRow] = &[
         value: "=<key>=<value>",
         repeat: Repeat::Accumulates,
         short: "add a name and a value to the results, e.g. --label firmware=2.1",
-        long: "The name and value are stored with the results and have no other effect. May be given again with other \
-               names.",
+        long: "It has no other effect. May be given again with other names.",
         example: "--label=firmware=2.1",
         apply: label,
         ..OUTPUT

@@ -260,10 +260,9 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         name: "--strict",
         group: Group::Acceptance,
         short: "exit with status 4 if the verdict is INVALID",
-        long: "Each timespan's results end with a verdict, a list of the conditions that invalidate or bias them. With \
-               --strict, a run that succeeds but has an INVALID finding exits with status 4, and a preset of which a \
-               load passes with a WARN finding exits with status 6; the report is still written. A new file whose \
-               directory does not exist, as of a file system that is not mounted, is refused with status 3.",
+        long: "A run that fails still exits with 1, and the report is written in any case. A preset of which a load \
+               passes with a WARN finding exits with status 6. A new file whose directory does not exist, as of a file \
+               system that is not mounted, is refused with status 3.",
         example: "--strict",
         apply: |builder, _| {
             builder.options.strict = true;
@@ -274,8 +273,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
     OptionRow {
         name: "--plan",
         short: "print the plan of the run and the reasons for its choices, and exit",
-        long: "Prints the chosen threads, CPUs, ranges, queue depths, memory and engine with the reasons, and exits. \
-               Writes nothing.",
+        long: "Threads, CPUs, ranges, queue depths, memory and engine. Writes nothing.",
         example: "--plan",
         apply: |builder, _| {
             builder.options.plan_only = true;
@@ -288,9 +286,8 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         value: "[=<option|word>]",
         kind: Kind::OptionalValue,
         short: "print this help, details of one option (--help -rd), or what a word finds (--help iops)",
-        long: "Lists all options, one line each. With the name of an option or subcommand, prints its details. With \
-               another word, such as iops, fsync or fio's iodepth, lists the options, subcommands and pages of the guide \
-               that it finds. 'diskspd help WORD' does the same.",
+        long: "Alone, it lists all options, one line each. A word such as iops, fsync or fio's iodepth finds options, \
+               subcommands and pages of the guide. 'diskspd help WORD' does the same.",
         example: "--help",
         ..OWN
     },
@@ -299,8 +296,7 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         value: "[=<subcommand>]",
         kind: Kind::OptionalValue,
         short: "print the man page of diskspd, or of a subcommand, and exit",
-        long: "Prints a page for man(1): diskspd --man >diskspd.1. With the name of a subcommand, prints its page. \
-               Packages include all of them.",
+        long: "For man(1): diskspd --man >diskspd.1. Packages include all of these pages.",
         example: "--man=sweep",
         ..OWN
     },
@@ -309,16 +305,15 @@ pub(super) const LAST_ROWS: &[OptionRow] = &[
         value: "=<bash|zsh|fish>",
         kind: Kind::Value,
         short: "print a completion script for this shell, and exit",
-        long: "Prints a script that completes options, their values and subcommands. For the current shell: source \
-               <(diskspd --completions=bash). Packages include the scripts for all three shells.",
+        long: "It completes options, their values and subcommands. For the current shell: source <(diskspd \
+               --completions=bash). Packages include the scripts for all three shells.",
         example: "--completions=bash",
         ..OWN
     },
     OptionRow {
         name: "--version",
         short: "print version, commit, build and supported kernel features, and exit",
-        long: "Prints the version of this program and of the DiskSpd version it matches, the commit, the target \
-               architecture, and the features of this kernel that it can use.",
+        long: "The first line also has the version of DiskSpd that it matches.",
         example: "--version",
         ..OWN
     },
