@@ -163,6 +163,7 @@ fn write(rings: &IoRings, is_over: &AtomicBool, out: &mut dyn Write) -> io::Resu
         writer.push(&event, &names)?;
         one = window.next_from(&mut next);
     }
+    writer.set_missed_events(rings.lost());
     writer.finish(&names)?;
     Ok(Some(window.late()))
 }

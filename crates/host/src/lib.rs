@@ -82,7 +82,7 @@ pub use placement::{
     BtrfsChunks, FileExtent, PlacementSource, device_places, device_places_from, placement, placement_from,
 };
 pub use processor::cpu_counters;
-pub use request_place::{RequestPlace, process_exists, request_place};
+pub use request_place::{RequestPlace, process_exists, process_of_thread, request_place};
 pub use resolve::on_machine;
 pub use root::Root;
 pub use shares::{counts_transfers, share_counters};
@@ -94,5 +94,5 @@ pub use system::system;
 pub use system_reading::{interface_values, processor_names};
 pub use target::targets;
 pub use threads::{IoWorkerThread, cpu_wait, io_worker_threads};
-pub use tracepoint::{Tracepoint, tracepoint};
+pub use tracepoint::{Tracepoint, tracefs, tracepoint};
 pub use zeros::sampled_zeros;

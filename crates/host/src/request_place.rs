@@ -64,6 +64,13 @@ pub fn process_exists(root: &Root, pid: u32) -> bool {
     root.exists(format!("/proc/{pid}"))
 }
 
+/// The process of a thread; the thread itself if it has ended.
+pub fn process_of_thread(root: &Root, thread: u32) -> u32 {
+    let status = root.text(format!("/proc/{thread}/status")).unwrap_or_default();
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
+    process.unwrap_or(thread)
+}
+
 fn on_device(root: &Root, name: &str) -> Result<RequestPlace, String> {
     let class = format!("/sys/class/block/{name}");
     let unknown = || format!("'{name}' is not in /sys/class/block");

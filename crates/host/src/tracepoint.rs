@@ -2,6 +2,7 @@
 
 use crate::root::Root;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Mount points of tracefs: on its own, or below debugfs.
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -21,18 +22,31 @@ pub struct Tracepoint {
 ///
 /// A sentence with the cause and the remedy.
 pub fn tracepoint(root: &Root, name: &str) -> Result<Tracepoint, String> {
-    let is_mounted = |folder: &&&str| root.exists(format!("{folder}/events"));
-    let folder = FOLDERS.iter().find(is_mounted).ok_or_else(|| {
-        "tracefs is not visible: it may not be mounted (mount -t tracefs tracefs /sys/kernel/tracing), or it needs \
-         root"
-            .to_owned()
-    })?;
+    let folder = mount_point(root)?;
     let event = format!("{folder}/events/{name}");
     let id = root.number(format!("{event}/id"));
     let format = root.text(format!("{event}/format"));
     let (id, format) =
         id.zip(format).ok_or_else(|| format!("this kernel has no tracepoint {name}, or reading it needs root"))?;
     Ok(Tracepoint { id, offsets: format.lines().filter_map(field).collect() })
+}
+
+/// The directory of tracefs.
+///
+/// # Errors
+///
+/// A sentence with the cause and the remedy.
+pub fn tracefs(root: &Root) -> Result<PathBuf, String> {
+    mount_point(root).map(|folder| root.path(folder))
+}
+
+fn mount_point(root: &Root) -> Result<&'static str, String> {
+    let is_mounted = |folder: &&str| root.exists(format!("{folder}/events"));
+    FOLDERS.into_iter().find(is_mounted).ok_or_else(|| {
+        "tracefs is not visible: it may not be mounted (mount -t tracefs tracefs /sys/kernel/tracing), or it needs \
+         root"
+            .to_owned()
+    })
 }
 
 /// `\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;`

@@ -38,3 +38,19 @@ pub struct BlockStep {
     /// Name of its thread.
     pub name: String,
 }
+
+/// Steps that a recording lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MissedSteps {
+    /// Those that found no room in the kernel's buffer.
+    pub without_room: u64,
+    /// Those of any disk at which the kernel did not run the program that records them.
+    pub skipped: u64,
+}
+
+impl MissedSteps {
+    /// Most that there can be of the recorded requests.
+    pub const fn total(self) -> u64 {
+        self.without_room.saturating_add(self.skipped)
+    }
+}

@@ -14,6 +14,10 @@ const MAP_CREATE: libc::c_long = 0;
 const MAP_LOOKUP_ELEM: libc::c_long = 1;
 const MAP_GET_NEXT_KEY: libc::c_long = 4;
 const PROG_LOAD: libc::c_long = 5;
+const OBJ_GET_INFO_BY_FD: libc::c_long = 15;
+
+/// `struct bpf_prog_info` up to `recursion_misses`, its last word.
+type ProgramInfo = [u64; 27];
 
 const MAP_TYPE_HASH: u32 = 1;
 const PROG_TYPE_TRACEPOINT: u32 = 5;
@@ -118,8 +122,25 @@ impl<const KEY_BYTES: usize> HashTable<KEY_BYTES> {
 /// A program attached to a tracepoint until this is dropped.
 #[derive(Debug)]
 pub struct Attached {
-    _program: OwnedFd,
+    program: OwnedFd,
     _event: OwnedFd,
+}
+
+impl Attached {
+    /// Events at which the kernel did not run the program, as a program was running on that CPU. Kernels before 6.7
+    /// do not count them: 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of bpf(2).
+    pub fn skipped(&self) -> io::Result<u64> {
+        let mut info = ProgramInfo::default();
+        let mut attributes = Attributes::default();
+        attributes[0] = pair(self.program.as_raw_fd().cast_unsigned(), size_of::<ProgramInfo>() as u32);
+        attributes[1] = info.as_mut_ptr().expose_provenance() as u64;
+        bpf(OBJ_GET_INFO_BY_FD, &mut attributes)?;
+        Ok(info[info.len() - 1])
+    }
 }
 
 /// Loads a program and attaches it to the tracepoint with this id (tracefs, `events/*/*/id`).
@@ -157,7 +178,7 @@ pub fn attach(program: &[Instruction], tracepoint_id: u64) -> io::Result<Attache
             return Err(io::Error::last_os_error());
         }
     }
-    Ok(Attached { _program: program, _event: event })
+    Ok(Attached { program, _event: event })
 }
 
 fn load(program: &[Instruction]) -> io::Result<OwnedFd> {

@@ -54,6 +54,8 @@ pub struct Account {
     pub completions_without_issue: u64,
     /// Requests whose completion is not in the trace.
     pub issues_without_completion: u64,
+    /// Issues and completions that were lost while the trace was recorded, at most.
+    pub missed_events: u64,
     /// Records of requests that transfer no data and do not flush, such as SCSI commands.
     pub not_block_io: u64,
     /// The first losses, each with its place.

@@ -129,6 +129,7 @@ pub struct Document<'a> {
 /// Figures with what they are of.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "{N}Figures"))]
 struct Named<'a, N, F> {
     #[serde(flatten)]
     name: &'a N,

@@ -1,7 +1,6 @@
 //! Puts records in the order of their times, within a bounded window.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 /// Records that a trace may be out of order by.
 pub const WINDOW: usize = 65_536;
@@ -9,7 +8,8 @@ pub const WINDOW: usize = 65_536;
 /// A window of records, of which the earliest leaves first. Records with the same time keep their order.
 #[derive(Debug)]
 pub struct Reorder<T> {
-    heap: BinaryHeap<Reverse<Entry<T>>>,
+    /// By time and number of arrival.
+    records: BTreeMap<(u64, u64), T>,
     capacity: usize,
     /// No more records come.
     is_complete: bool,
@@ -20,37 +20,11 @@ pub struct Reorder<T> {
     late: u64,
 }
 
-#[derive(Debug)]
-struct Entry<T> {
-    key: (u64, u64),
-    record: T,
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl<T> Eq for Entry<T> {}
-
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Entry<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.cmp(&other.key)
-    }
-}
-
 impl<T> Reorder<T> {
     /// A window of `capacity` records.
     pub fn new(capacity: usize) -> Self {
         Self {
-            heap: BinaryHeap::new(),
+            records: BTreeMap::new(),
             capacity,
             is_complete: false,
             arrivals: 0,
@@ -64,7 +38,7 @@ impl<T> Reorder<T> {
     /// The earliest record of those in the window, which `next` fills first until it has no more. The time that comes with
     /// it is at least that of the record before it.
     pub fn next_from(&mut self, mut next: impl FnMut() -> Option<(u64, T)>) -> Option<(u64, T)> {
-        while !self.is_complete && self.heap.len() < self.capacity {
+        while !self.is_complete && self.records.len() < self.capacity {
             match next() {
                 Some((time_ns, record)) => self.push(time_ns, record),
                 None => self.is_complete = true,
@@ -76,12 +50,12 @@ impl<T> Reorder<T> {
     fn push(&mut self, time_ns: u64, record: T) {
         self.sorted += u64::from(time_ns < self.latest_ns);
         self.latest_ns = self.latest_ns.max(time_ns);
-        self.heap.push(Reverse(Entry { key: (time_ns, self.arrivals), record }));
+        self.records.insert((time_ns, self.arrivals), record);
         self.arrivals += 1;
     }
 
     fn pop(&mut self) -> Option<(u64, T)> {
-        let Reverse(Entry { key: (time_ns, _), record }) = self.heap.pop()?;
+        let ((time_ns, _), record) = self.records.pop_first()?;
         self.late += u64::from(time_ns < self.last_out_ns);
         self.last_out_ns = self.last_out_ns.max(time_ns);
         Some((self.last_out_ns, record))

@@ -180,10 +180,12 @@ fn a_trace_in_the_programs_own_form_is_the_same() {
     while let Some(event) = reader.next() {
         writer.push(&event, reader.names()).expect("in order");
     }
+    writer.set_missed_events(3);
     let bytes = writer.finish(reader.names()).expect("memory");
     let (own, original) = (read(&[&bytes]), read(&[CPU_0, CPU_1]));
     assert_eq!((own.kind, own.begin_unix_ns), (TraceKind::IoTrace, Some(5)));
     assert_eq!((own.events, own.devices, own.processes), (original.events, original.devices, original.processes));
+    assert_eq!(own.account.missed_events, 3);
     let cut = read(&[&bytes[..bytes.len() - 1]]);
     assert_eq!((cut.account.events, cut.account.loss_count), (85, 1));
 }

@@ -69,8 +69,8 @@ proptest! {
         let (index, indexed) = read_index(&mut Cursor::new(&bytes)).expect("an index");
         let names = names();
         prop_assert_eq!((indexed.devices(), indexed.processes()), (names.devices(), names.processes()));
-        prop_assert_eq!(&index, &Reader::new(&bytes[..]).expect("a header").into_index().0);
-        prop_assert_eq!(index.events(), events.len() as u64);
+        prop_assert_eq!(index.blocks.iter().map(|block| block.events as usize).sum::<usize>(), events.len());
+        prop_assert_eq!(index.last_ns(), events.last().map_or(0, |event| event.issue_ns));
     }
 
     #[test]
@@ -139,13 +139,11 @@ fn blocks_before_the_damage_are_used_and_the_loss_is_exact() {
     let mut bytes = write(&events);
     let (index, indexed) = read_index(&mut Cursor::new(&bytes)).expect("an index");
     assert_eq!(index.blocks.iter().map(|block| block.events).collect::<Vec<_>>(), [4096, 4096, 808]);
-    assert_eq!(index.block_at(5_000_000), Some(&index.blocks[1]));
-    assert_eq!(index.block_at(9_000_000), None);
-    // A reader may begin at any block.
-    let third = index.blocks[2];
-    let mut resumed = Reader::resume(&bytes[third.place as usize..], header(), indexed, &third);
-    assert_eq!(resumed.by_ref().collect::<Vec<_>>(), events[8192..]);
-    assert_eq!(resumed.loss(), None);
+    assert_eq!(indexed.processes(), names().processes());
+    for (block, events) in index.blocks.iter().zip(events.chunks(4096)) {
+        assert!(bytes[block.place as usize..].starts_with(b"EVTS"));
+        assert_eq!((block.first_ns, block.last_ns), (events[0].issue_ns, events[events.len() - 1].issue_ns));
+    }
     let second = index.blocks[1].place as usize;
     bytes[second + 100] ^= 0x10;
     let mut reader = Reader::new(&bytes[..]).expect("a header");
@@ -153,7 +151,18 @@ fn blocks_before_the_damage_are_used_and_the_loss_is_exact() {
     let loss = reader.loss().expect("a loss");
     assert_eq!((loss.place, loss.bytes), (Place::Byte(second as u64), (bytes.len() - second) as u64));
     assert!(loss.reason.contains("checksum"), "{}", loss.reason);
-    assert_eq!(Reader::new(&bytes[..]).expect("a header").into_index().0.blocks, index.blocks[..1]);
+}
+
+#[test]
+fn events_that_were_lost_while_recording_are_counted() {
+    for missed_events in [0, 7] {
+        let mut writer = Writer::new(Vec::new(), &header()).expect("memory");
+        writer.push(&several_blocks()[0], &names()).expect("valid");
+        writer.set_missed_events(missed_events);
+        let bytes = writer.finish(&names()).expect("memory");
+        let mut reader = Reader::new(&bytes[..]).expect("a header");
+        assert_eq!((reader.by_ref().count(), reader.loss(), reader.missed_events()), (1, None, missed_events));
+    }
 }
 
 #[test]

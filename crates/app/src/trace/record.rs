@@ -6,9 +6,11 @@ use crate::outputs::{OutputFile, Replace};
 use crate::status::{Status, fail, refuse_with};
 use cli::subcommand::trace::{RecordRequest, RecordSource};
 use host::{RequestPlace, Root, request_place};
+use model::block_step::MissedSteps;
 use model::units::counted;
 use model::version::IMPLEMENTATION_VERSION;
 use render::document::DocumentKind;
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -69,22 +71,31 @@ fn write_trace(
         Selection::Place(place) => Some(place.disk),
         Selection::Process(_) => None,
     };
-    let mut steps = steps::Steps::begin(root, disk, duration, interrupted).map_err(|reason| fail(&reason))?;
+    let missed = Cell::default();
+    let mut steps = steps::Steps::begin(root, disk, duration, interrupted, &missed).map_err(|reason| fail(&reason))?;
+    if let Some(refusal) = steps.refusal() {
+        say(&format!("NOTE: tracefs events are recorded: {refusal}"));
+    }
     say(&begun(selection, duration));
     let unix_minus_monotonic = sys::clock::realtime_ns() - i128::from(sys::clock::monotonic_ns());
     let mut outcome = Outcome::default();
     let reader = TraceReader::from_steps(&mut steps, unix_minus_monotonic);
     file.save(|out| {
-        outcome = copy(reader, selection, out)?;
+        outcome = copy(reader, selection, &missed, out)?;
         Ok(())
     })
     .map_err(|error| fail(&error))?;
-    say(&ended(&outcome, file, steps.lost()));
+    say(&ended(&outcome, file, missed.get()));
     Ok(Status::Done)
 }
 
 /// Writes the wanted requests of a recording; times count from the first of them.
-fn copy(mut reader: TraceReader<'_>, selection: &Selection, out: &mut dyn Write) -> io::Result<Outcome> {
+fn copy(
+    mut reader: TraceReader<'_>,
+    selection: &Selection,
+    missed: &Cell<MissedSteps>,
+    out: &mut dyn Write,
+) -> io::Result<Outcome> {
     let (mut outcome, mut out) = (Outcome::default(), Some(out));
     let mut open: Option<(Writer<&mut dyn Write>, u64)> = None;
     while let Some(event) = reader.next() {
@@ -103,10 +114,14 @@ fn copy(mut reader: TraceReader<'_>, selection: &Selection, out: &mut dyn Write)
         outcome.without_completion += u64::from(event.latency_ns.is_none());
         writer.push(&Event { issue_ns: event.issue_ns - *begin_ns, ..event }, reader.names())?;
     }
-    match (open, out) {
-        (Some((writer, _)), _) => drop(writer.finish(reader.names())?),
-        (None, Some(out)) => drop(Writer::new(out, &header(selection, None))?.finish(&Names::default())?),
-        (None, None) => {}
+    let writer = match (open, out) {
+        (Some((writer, _)), _) => Some(writer),
+        (None, Some(out)) => Some(Writer::new(out, &header(selection, None))?),
+        (None, None) => None,
+    };
+    if let Some(mut writer) = writer {
+        writer.set_missed_events(missed.get().total());
+        writer.finish(reader.names())?;
     }
     Ok(outcome)
 }
@@ -148,10 +163,15 @@ fn begun(selection: &Selection, duration: Option<Duration>) -> String {
     }
 }
 
-fn ended(outcome: &Outcome, file: &OutputFile, lost: u64) -> String {
+fn ended(outcome: &Outcome, file: &OutputFile, missed: MissedSteps) -> String {
     let Outcome { written, without_completion } = outcome;
     let requests = format!("{} in '{}'", counted(*written, "request"), file.name().display());
-    let incomplete = (*without_completion > 0).then(|| format!("{without_completion} had not completed"));
-    let lost = (lost > 0).then(|| format!("{} lost, as they were not read fast enough", counted(lost, "event")));
-    [Some(requests), incomplete, lost].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let incomplete = (*without_completion > 0).then(|| format!("{without_completion} without completion"));
+    let MissedSteps { without_room, skipped } = missed;
+    let lost = (without_room > 0).then(|| format!("{} lost, as the buffer was full", counted(without_room, "event")));
+    let skipped = (skipped > 0).then(|| {
+        let events = counted(skipped, "event");
+        format!("up to {events} lost, at which the kernel skipped the eBPF program as one was running on that CPU")
+    });
+    [Some(requests), incomplete, lost, skipped].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

@@ -105,7 +105,7 @@ pub(crate) fn reader(paths: &[PathBuf]) -> Result<TraceReader<'static>, Status> 
 
 /// Prints each part of a trace that was not used. Bytes that are lost are a failure; a trace whose end was never written
 /// is not.
-fn damage(paths: &[PathBuf], figures: &Figures) -> Status {
+pub(crate) fn damage(paths: &[PathBuf], figures: &Figures) -> Status {
     let account = &figures.account;
     for Loss { input, place, bytes, reason } in &account.losses {
         let file = paths.get(*input).map(|path| path.display().to_string()).unwrap_or_default();

@@ -76,11 +76,8 @@ pub(super) fn read_block(input: &mut impl Read) -> Result<Option<(BlockHead, Vec
     if head.length > CONTENT_BYTES_MAX {
         return Err(damage("the length of a block is not possible", read));
     }
-    // Not allocated before it is there: a damaged length may be long.
-    let mut content = Vec::new();
-    let length = u64::from(head.length);
-    input.take(length).read_to_end(&mut content).map_err(|error| failed(error, read))?;
-    if (content.len() as u64) < length {
+    let content = read_content(input, head.length).map_err(|error| failed(error, read))?;
+    if content.len() < head.length as usize {
         return Err(damage("the trace ends within a block", read + content.len()));
     }
     if head.crc != head.checksum(&content) {
@@ -89,14 +86,12 @@ pub(super) fn read_block(input: &mut impl Read) -> Result<Option<(BlockHead, Vec
     Ok(Some((head, content)))
 }
 
-/// `length` bytes, or `None` if the input has fewer.
-pub(super) fn read_content(input: &mut impl Read, length: u32) -> io::Result<Option<Vec<u8>>> {
+/// `length` bytes, or as many as the input has, at most [`CONTENT_BYTES_MAX`].
+pub(super) fn read_content(input: &mut impl Read, length: u32) -> io::Result<Vec<u8>> {
+    // Not allocated before it is there: a damaged length may be long.
     let mut content = Vec::new();
-    if length > CONTENT_BYTES_MAX {
-        return Ok(None);
-    }
-    input.take(u64::from(length)).read_to_end(&mut content)?;
-    Ok((content.len() == length as usize).then_some(content))
+    input.take(length.min(CONTENT_BYTES_MAX).into()).read_to_end(&mut content)?;
+    Ok(content)
 }
 
 /// Fills the buffer as far as the input goes.

@@ -33,22 +33,14 @@ impl IndexedBlock {
 pub struct Index {
     /// The blocks.
     pub blocks: Vec<IndexedBlock>,
+    /// Issues and completions that were lost while the trace was recorded, at most.
+    pub missed_events: u64,
 }
 
 impl Index {
-    /// Number of requests.
-    pub fn events(&self) -> u64 {
-        self.blocks.iter().map(|block| u64::from(block.events)).sum()
-    }
-
     /// Issue of the last request; 0 if there is none.
     pub fn last_ns(&self) -> u64 {
         self.blocks.last().map_or(0, |block| block.last_ns)
-    }
-
-    /// The first block that may have a request issued at `time_ns` or later.
-    pub fn block_at(&self, time_ns: u64) -> Option<&IndexedBlock> {
-        self.blocks.get(self.blocks.partition_point(|block| block.last_ns < time_ns))
     }
 
     pub(super) fn put(&self, out: &mut Vec<u8>, names: &Names) {
@@ -60,6 +52,9 @@ impl Index {
             put(out, block.last_ns - block.first_ns);
             put(out, u64::from(block.events));
             (place, time_ns) = (block.place, block.last_ns);
+        }
+        if self.missed_events > 0 {
+            put(out, self.missed_events);
         }
     }
 
@@ -73,6 +68,9 @@ impl Index {
             time_ns = first_ns.checked_add(cursor.number()?)?;
             let events = u32::try_from(cursor.number()?).ok()?;
             index.blocks.push(IndexedBlock { place, first_ns, last_ns: time_ns, events });
+        }
+        if !cursor.0.is_empty() {
+            index.missed_events = cursor.number()?;
         }
         cursor.0.is_empty().then_some((index, names))
     }

@@ -1,7 +1,7 @@
 //! Reads a trace, block after block, up to its end or to damage.
 
 use super::block::{BLOCK_HEAD_BYTES, BlockHead, read_block, read_content, read_up_to};
-use super::index::{Index, IndexedBlock};
+use super::index::Index;
 use super::varint::Cursor;
 use super::{BLOCK_EVENTS, END_BYTES, END_MAGIC, EVENTS_TAG, FormatError, Header, INDEX_TAG, MAGIC, VERSION, columns};
 use crate::account::{Loss, Place};
@@ -22,6 +22,7 @@ pub struct Reader<R> {
     loss: Option<Loss>,
     /// Issue of the last request.
     last_ns: u64,
+    missed_events: u64,
 }
 
 impl<R: Read> Reader<R> {
@@ -40,8 +41,7 @@ impl<R: Read> Reader<R> {
             return Err(FormatError::Version(version));
         }
         let length = u32::from_le_bytes([bytes[10], bytes[11], bytes[12], bytes[13]]);
-        let content = read_content(&mut input, length)?.ok_or(FormatError::Header)?;
-        bytes.extend(content);
+        bytes.extend(read_content(&mut input, length)?);
         let mut crc = [0; 4];
         if read_up_to(&mut input, &mut crc)? < crc.len() || u32::from_le_bytes(crc) != crc32c::crc32c(&bytes) {
             return Err(FormatError::Header);
@@ -53,13 +53,8 @@ impl<R: Read> Reader<R> {
         }
         let position = (bytes.len() + crc.len()) as u64;
         let events = Vec::new().into_iter();
-        Ok(Self { input, position, header, names, events, is_finished: false, loss: None, last_ns: 0 })
-    }
-
-    /// Reads from a block of the index on; `input` is at its place, `names` are those of the index.
-    pub fn resume(input: R, header: Header, names: Names, block: &IndexedBlock) -> Self {
-        let (position, last_ns) = (block.place, block.first_ns);
-        Self { input, position, header, names, events: Vec::new().into_iter(), is_finished: false, loss: None, last_ns }
+        let (is_finished, loss, last_ns, missed_events) = (false, None, 0, 0);
+        Ok(Self { input, position, header, names, events, is_finished, loss, last_ns, missed_events })
     }
 
     /// Properties that were known before the first request.
@@ -72,13 +67,9 @@ impl<R: Read> Reader<R> {
         &self.names
     }
 
-    /// Makes the index of a trace that lacks one, up to its end or its damage, and gives all names.
-    pub fn into_index(mut self) -> (Index, Names) {
-        let mut index = Index::default();
-        while let Some((place, events)) = self.next_block() {
-            index.blocks.extend(IndexedBlock::new(place, &events));
-        }
-        (index, self.names)
+    /// Issues and completions that were lost while the trace was recorded, at most; known once the reader has ended.
+    pub fn missed_events(&self) -> u64 {
+        self.missed_events
     }
 
     /// The part that was not used, once the reader has ended.
@@ -86,8 +77,8 @@ impl<R: Read> Reader<R> {
         self.loss.as_ref()
     }
 
-    /// The next block of requests, with its place; `None` at the end or at damage.
-    fn next_block(&mut self) -> Option<(u64, Vec<Event>)> {
+    /// The next block of requests; `None` at the end or at damage.
+    fn next_block(&mut self) -> Option<Vec<Event>> {
         if self.is_finished {
             return None;
         }
@@ -100,9 +91,8 @@ impl<R: Read> Reader<R> {
         let reason = match block {
             Ok(Some((head, content))) if head.tag == EVENTS_TAG => {
                 if let Some(events) = self.take_block(head, &content) {
-                    let place = self.position;
                     self.position += read;
-                    return Some((place, events));
+                    return Some(events);
                 }
                 "the content of a block is not valid".to_owned()
             }
@@ -144,11 +134,14 @@ impl<R: Read> Reader<R> {
         let mut end = [0; END_BYTES as usize + 1];
         let after = read_up_to(&mut self.input, &mut end).map_err(|error| (error.to_string(), 0))?;
         let is_marked = end[..8] == self.position.to_le_bytes() && end[8..16] == END_MAGIC;
-        if Index::take(content, count).is_none() || after as u64 != END_BYTES || !is_marked {
-            return Err(("the index or the end mark is damaged or incomplete".to_owned(), after as u64));
+        match Index::take(content, count) {
+            Some((index, _)) if after as u64 == END_BYTES && is_marked => {
+                self.missed_events = index.missed_events;
+                self.position += read + END_BYTES;
+                Ok(())
+            }
+            _ => Err(("the index or the end mark is damaged or incomplete".to_owned(), after as u64)),
         }
-        self.position += read + END_BYTES;
-        Ok(())
     }
 }
 
@@ -160,7 +153,7 @@ impl<R: Read> Iterator for Reader<R> {
             if let Some(event) = self.events.next() {
                 return Some(event);
             }
-            self.events = self.next_block()?.1.into_iter();
+            self.events = self.next_block()?.into_iter();
         }
     }
 }

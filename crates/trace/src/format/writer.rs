@@ -65,6 +65,11 @@ impl<W: Write> Writer<W> {
         if self.events.len() == BLOCK_EVENTS { self.write_events(names) } else { Ok(()) }
     }
 
+    /// Sets the number of issues and completions that were lost while the requests were recorded, at most.
+    pub fn set_missed_events(&mut self, events: u64) {
+        self.index.missed_events = events;
+    }
+
     /// Writes what is left, and the index.
     pub fn finish(mut self, names: &Names) -> io::Result<W> {
         if !self.events.is_empty() {

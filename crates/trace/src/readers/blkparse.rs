@@ -3,7 +3,7 @@
 
 use super::State;
 use super::lines::Lines;
-use super::requests::{Record, Records, Requests, SECTOR_BYTES, Step, event};
+use super::requests::{Record, Records, Requests, SECTOR_BYTES, step_of_letter};
 use crate::event::{Action, Flags};
 use model::operation::Operation;
 use model::profile::FlushCall;
@@ -28,17 +28,13 @@ impl Records for Blkparse<'_> {
             let line = self.0.next(state)?;
             // Other lines are the summary at the end, and messages.
             let Some(head) = head(&line) else { continue };
-            let Some(step) = Step::from_letter(head.action) else { continue };
+            let Some(step) = step_of_letter(head.action) else { continue };
             match body(&head) {
-                Ok(Some((sector, length))) => {
-                    let device = state.names.intern_device(head.device);
-                    // Completions come in any process, and have an error in place of its name.
-                    let is_issuer = step != Step::Completed;
-                    let name = process_name(head.rest);
-                    let process = if is_issuer { state.names.intern_process(head.pid, name) } else { 0 };
-                    let kind = kind(head.rwbs, length);
-                    let event = event(head.time_ns, (device, process), (sector, length), kind);
-                    return Some(Record { step, event });
+                Ok(Some(range)) => {
+                    // Completions have an error in place of the name.
+                    let source = (head.device, head.pid, process_name(head.rest));
+                    let kind = kind(head.rwbs, range.1);
+                    return Some(Record::new((step, head.time_ns), source, range, kind, &mut state.names));
                 }
                 Ok(None) => state.account.not_block_io += 1,
                 Err(reason) => self.0.skip(state, reason),

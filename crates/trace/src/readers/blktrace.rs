@@ -4,9 +4,10 @@
 //! The structure cannot tell writes of zeroes from other writes.
 
 use super::State;
-use super::requests::{Record, Records, Requests, Step, event};
+use super::requests::{Record, Records, Requests};
 use crate::account::{Loss, Place};
 use crate::event::{Action, Flags};
+use model::block_step::StepKind;
 use model::operation::Operation;
 use model::profile::FlushCall;
 use std::collections::HashMap;
@@ -107,13 +108,11 @@ impl Records for Blktrace<'_> {
                 continue;
             }
             // As the kernel numbers devices: 12 bits and 20 bits.
-            let device = state.names.intern_device(&format!("{},{}", raw.device >> 20, raw.device & 0xF_FFFF));
+            let device = format!("{},{}", raw.device >> 20, raw.device & 0xF_FFFF);
             let name = self.names.get(&raw.pid).map_or("", String::as_str);
-            // Completions come in any process.
-            let is_issuer = step != Step::Completed;
-            let process = if is_issuer { state.names.intern_process(raw.pid, name) } else { 0 };
             let range = (raw.sector, u64::from(raw.bytes));
-            return Some(Record { step, event: event(raw.time_ns, (device, process), range, raw.kind()) });
+            let source = (&*device, raw.pid, name);
+            return Some(Record::new((step, raw.time_ns), source, range, raw.kind(), &mut state.names));
         }
     }
 }
@@ -227,15 +226,15 @@ impl Raw {
     }
 
     /// `enum blktrace_act`: other actions change no request.
-    fn step(&self) -> Option<Step> {
+    fn step(&self) -> Option<StepKind> {
         if self.action & category::DRV_DATA != 0 {
             return None;
         }
         match self.action & 0xFF {
-            1 => Some(Step::Queued),
-            6 => Some(Step::Requeued),
-            7 => Some(Step::Issued),
-            8 => Some(Step::Completed),
+            1 => Some(StepKind::Queued),
+            6 => Some(StepKind::Requeued),
+            7 => Some(StepKind::Issued),
+            8 => Some(StepKind::Completed),
             _ => None,
         }
     }

@@ -178,8 +178,13 @@ impl Iterator for TraceReader<'_> {
     }
 }
 
+/// True if a file that begins with these bytes, the first 16 KiB, is read as a trace.
+pub fn is_trace(begin: &[u8]) -> bool {
+    kind_of_content(begin).is_some()
+}
+
 /// Bytes by which a trace is recognized.
-const DETECTED_BYTES: u64 = 16 << 10;
+pub const DETECTED_BYTES: u64 = 16 << 10;
 
 /// The kind of an input, and the input from its beginning.
 fn detect<'a>(mut content: Box<dyn Read + 'a>, input: usize) -> Result<(TraceKind, Box<dyn Read + 'a>), OpenError> {
@@ -227,10 +232,9 @@ impl<R: Read> Source for IoTrace<R> {
             self.revision = self.reader.names().revision();
             state.names = self.reader.names().clone();
         }
-        if event.is_none()
-            && let Some(loss) = self.reader.loss()
-        {
-            state.account.add_loss(loss.clone());
+        if event.is_none() {
+            state.account.missed_events = self.reader.missed_events();
+            self.reader.loss().cloned().into_iter().for_each(|loss| state.account.add_loss(loss));
         }
         event
     }

@@ -4,8 +4,9 @@
 //! process is the one that queued it: drivers often issue in a thread of the kernel. Requests that were merged are one.
 
 use super::{Source, State};
-use crate::event::{Action, Event, Flags};
+use crate::event::{Action, Event, Flags, Names};
 use crate::reorder::{Reorder, WINDOW};
+use model::block_step::StepKind;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 /// Bytes of a sector in traces.
@@ -17,33 +18,39 @@ const OPEN_MAX: u64 = WINDOW as u64 / 2;
 /// Records that traces are out of order by.
 const RECORD_WINDOW: usize = 4096;
 
-/// A step of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Queued,
-    Issued,
-    Requeued,
-    Completed,
-}
-
-impl Step {
-    /// The step of a letter in blkparse's output; `None` of others, which change no request.
-    pub(super) fn from_letter(letter: &str) -> Option<Self> {
-        match letter {
-            "Q" => Some(Self::Queued),
-            "D" => Some(Self::Issued),
-            "R" => Some(Self::Requeued),
-            "C" => Some(Self::Completed),
-            _ => None,
-        }
+/// The step of a letter in blkparse's output; `None` of others, which change no request.
+pub(super) fn step_of_letter(letter: &str) -> Option<StepKind> {
+    match letter {
+        "Q" => Some(StepKind::Queued),
+        "D" => Some(StepKind::Issued),
+        "R" => Some(StepKind::Requeued),
+        "C" => Some(StepKind::Completed),
+        _ => None,
     }
 }
 
 /// One step of one request. The event is as if the step were its issue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
-    pub(super) step: Step,
-    pub(super) event: Event,
+    step: StepKind,
+    event: Event,
+}
+
+impl Record {
+    /// The step of a request with a device, in a thread with a process and a name. Completions come in any thread.
+    pub(super) fn new(
+        (step, issue_ns): (StepKind, u64),
+        (device, pid, name): (&str, u32, &str),
+        (sector, length): (u64, u64),
+        (action, flags): (Action, Flags),
+        names: &mut Names,
+    ) -> Self {
+        let device = names.intern_device(device);
+        let process = if step == StepKind::Completed { 0 } else { names.intern_process(pid, name) };
+        let offset = if action.operation().is_some() { sector.saturating_mul(SECTOR_BYTES) } else { 0 };
+        let event = Event { issue_ns, latency_ns: None, device, process, offset, length, action, flags };
+        Self { step, event }
+    }
 }
 
 /// A trace of steps.
@@ -142,16 +149,16 @@ impl Open {
 }
 
 impl Matcher {
-    fn add(&mut self, step: Step, event: Event, state: &mut State) {
+    fn add(&mut self, step: StepKind, event: Event, state: &mut State) {
         let key = (event.device, event.action.index(), event.offset);
         match step {
-            Step::Queued => {
+            StepKind::Queued => {
                 self.queued.add(key, event);
                 if let Some(expired) = self.queued.take_expired() {
                     self.close_queued(expired, state);
                 }
             }
-            Step::Issued => {
+            StepKind::Issued => {
                 self.drivers.insert(event.device);
                 let process = self.take_queued(key, event.length).unwrap_or(event.process);
                 let replaced = self.issued.add(key, Event { process, ..event });
@@ -159,12 +166,12 @@ impl Matcher {
                     self.close_issued(lost, state);
                 }
             }
-            Step::Requeued => {
+            StepKind::Requeued => {
                 if let Some(requeued) = self.issued.take(&key) {
                     self.queued.add(key, requeued);
                 }
             }
-            Step::Completed => match self.issued.take(&key).or_else(|| self.queued.take(&key)) {
+            StepKind::Completed => match self.issued.take(&key).or_else(|| self.queued.take(&key)) {
                 Some(open) => {
                     let latency_ns = Some(event.issue_ns.saturating_sub(open.issue_ns));
                     self.done.push_back(Event { latency_ns, ..open });
@@ -205,15 +212,4 @@ impl Matcher {
         }
         !self.done.is_empty()
     }
-}
-
-/// The event of a step whose request has these properties.
-pub(super) fn event(
-    issue_ns: u64,
-    (device, process): (u32, u32),
-    (sector, length): (u64, u64),
-    (action, flags): (Action, Flags),
-) -> Event {
-    let offset = if action.operation().is_some() { sector.saturating_mul(SECTOR_BYTES) } else { 0 };
-    Event { issue_ns, latency_ns: None, device, process, offset, length, action, flags }
 }

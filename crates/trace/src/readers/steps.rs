@@ -2,9 +2,9 @@
 
 use super::State;
 use super::blkparse::kind;
-use super::requests::{Record, Records, Requests, Step, event};
+use super::requests::{Record, Records, Requests};
 use crate::event::{Action, Flags};
-use model::block_step::{BlockStep, StepKind};
+use model::block_step::BlockStep;
 use model::operation::Operation;
 
 pub(super) struct Steps<I>(I);
@@ -25,16 +25,10 @@ impl<I: Iterator<Item = BlockStep>> Records for Steps<I> {
                 state.account.not_block_io += 1;
                 continue;
             }
-            let step = match kind {
-                StepKind::Queued => Step::Queued,
-                StepKind::Issued => Step::Issued,
-                StepKind::Requeued => Step::Requeued,
-                StepKind::Completed => Step::Completed,
-            };
-            let device = state.names.intern_device(&format!("{major},{minor}"));
-            let process = if step == Step::Completed { 0 } else { state.names.intern_process(pid, &name) };
-            let kind = kind_of_letters(&letters, bytes);
-            return Some(Record { step, event: event(time_ns, (device, process), (sector, bytes), kind) });
+            let device = format!("{major},{minor}");
+            let source = (&*device, pid, &*name);
+            let letters = kind_of_letters(&letters, bytes);
+            return Some(Record::new((kind, time_ns), source, (sector, bytes), letters, &mut state.names));
         }
     }
 }
@@ -52,6 +46,7 @@ fn kind_of_letters(letters: &str, bytes: u64) -> (Action, Flags) {
 mod tests {
     use super::*;
     use crate::readers::TraceReader;
+    use model::block_step::StepKind;
 
     #[test]
     fn steps_become_requests_of_the_process_that_queued_them() {

@@ -1,8 +1,9 @@
-//! Steps of requests as programs in the kernel find them, until the recording ends.
+//! Steps of requests as the kernel reports them, until the recording ends.
 
 use host::Root;
 use live::block_requests::BlockRequestWatch;
-use model::block_step::{BlockStep, StepKind};
+use model::block_step::{BlockStep, MissedSteps, StepKind};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -22,6 +23,8 @@ pub(super) struct Steps<'a> {
     end_ns: u64,
     interrupted: &'a AtomicBool,
     is_over: bool,
+    /// Set at the end.
+    missed: &'a Cell<MissedSteps>,
 }
 
 impl<'a> Steps<'a> {
@@ -31,16 +34,17 @@ impl<'a> Steps<'a> {
         disk: Option<(u32, u32)>,
         duration: Option<Duration>,
         interrupted: &'a AtomicBool,
+        missed: &'a Cell<MissedSteps>,
     ) -> Result<Self, String> {
         let watch = BlockRequestWatch::begin(root, disk)?;
         let now_ns = sys::clock::monotonic_ns();
         let end_ns = duration.map_or(u64::MAX, |duration| now_ns.saturating_add(duration.as_nanos() as u64));
-        Ok(Self { watch, found: VecDeque::new(), end_ns, interrupted, is_over: false })
+        Ok(Self { watch, found: VecDeque::new(), end_ns, interrupted, is_over: false, missed })
     }
 
-    /// Steps that found no room in the kernel's buffer.
-    pub(super) fn lost(&self) -> u64 {
-        self.watch.lost()
+    /// The reason why no eBPF programs record the steps; `None` = they do.
+    pub(super) fn refusal(&self) -> Option<&str> {
+        self.watch.refusal()
     }
 }
 
@@ -53,6 +57,7 @@ impl Iterator for Steps<'_> {
                 return Some(step);
             }
             if self.is_over {
+                self.missed.set(self.watch.missed());
                 return None;
             }
             let now_ns = sys::clock::monotonic_ns();
