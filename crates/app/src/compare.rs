@@ -6,7 +6,7 @@ use crate::output::{print, say, say_each};
 use crate::outputs::{OutputFile, Protected, written};
 use crate::picture;
 use crate::saved_results::{output_file, read, read_all};
-use crate::status::{Status, fail, printed, refuse_with};
+use crate::status::{Status, done, fail, printed, refuse_with};
 use crate::subject::side_of;
 use cli::subcommand::compare::{ChangeLimit, CompareCommand};
 use cli::subcommand::report::OutputAsked;
@@ -15,9 +15,11 @@ use model::result::RunResult;
 use render::Detail;
 use render::document::DocumentKind;
 use report::words::compare::load_differences;
-use report::{Comparison, Subject};
+use report::{Comparison, Report, Subject};
 use stats::compare::{Basis, ComparisonVerdict, Difference};
 use std::path::{Path, PathBuf};
+
+mod loads;
 
 /// Runs `diskspd compare`.
 pub(crate) fn run(mut command: CompareCommand) -> Status {
@@ -30,6 +32,9 @@ pub(crate) fn run(mut command: CompareCommand) -> Status {
                 Ok(page) => page,
                 Err(status) => return status,
             };
+            if first.iter().chain(second).any(|path| loads::has_trace(path)) {
+                return loads::compare([first, second], limits, page.as_ref());
+            }
             compare(first, second, limits, *anyway, page.as_ref())
         }
         CompareCommand::Scaling { one, many, drives } => scaling(one, many, *drives),
@@ -90,13 +95,9 @@ fn compare(
         return fail("the results have no metrics in common");
     }
     let report = Subject::Comparison(&compared).report(meaning);
-    if let Err(error) = written(|out| render::report_text(&report, Detail::Short, out)).and_then(|text| print(&text)) {
-        return printed(Err(error), Status::Done);
-    }
-    if let Some(page) = page
-        && let Err(reason) = picture::page(report, page)
-    {
-        return fail(&reason);
+    match show_report(report, page) {
+        Status::Done => {}
+        status => return status,
     }
     gates(limits, |limit| match name(limit) {
         Ok(name) if is_resolved(&name) => match &unlike_waits {
@@ -109,6 +110,14 @@ fn compare(
         Ok(name) => gate(limit, (name.scope, name.metric), differences),
         Err(_) => Status::Refused,
     })
+}
+
+/// Prints a report, and makes its page.
+fn show_report(report: Report, page: Option<&OutputFile>) -> Status {
+    if let Err(error) = written(|out| render::report_text(&report, Detail::Short, out)).and_then(|text| print(&text)) {
+        return printed(Err(error), Status::Done);
+    }
+    page.map_or(Status::Done, |page| done(picture::page(report, page)))
 }
 
 /// The metric of a limit.

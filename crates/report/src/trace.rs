@@ -5,7 +5,8 @@ use super::axis::Axis;
 use super::block::{Answer, Block, Brief, Column, Report, Section, Table, Tone, Trust, charts, dash};
 use super::chart::{Chart, ChartResult, Marks, MissingChart, Series};
 use super::foreign_text::text;
-use super::quantity::{Quantity, change, grouped, latency, significant, significant_grouped, size};
+use super::load_figures::{self, LoadFigures, rows_of_load};
+use super::quantity::{Quantity, grouped, latency, significant, significant_grouped, size};
 use super::role::Role;
 use crate::words::time::utc;
 use model::operation::Operation;
@@ -65,22 +66,6 @@ fn kind(kind: TraceKind) -> String {
 
 fn brief(name: &str, figures: &Figures, job: Option<(&Closest, &str)>) -> Brief {
     let summary = &figures.summary;
-    let begun = figures.begin_unix_ns.map(|ns| format!(", from {}", utc(UnixTime(ns.into()))));
-    let measured = format!(
-        "{} of {} in {}{}.",
-        request_count(figures.account.events),
-        Quantity::TimeS.value(duration_s(summary)),
-        kind(figures.kind),
-        begun.unwrap_or_default()
-    );
-    let devices = figures.devices();
-    let shown = devices.iter().take(3).map(|(device, _)| {
-        let bytes = device.size_bytes.map(|bytes| format!(", {}", size(bytes)));
-        text(&device.name) + &bytes.unwrap_or_default()
-    });
-    let more = devices.len().saturating_sub(3);
-    let more = (more > 0).then(|| counted(more, "other device"));
-    let on = shown.chain(more).collect::<Vec<_>>().join("; ");
     let (next, command) = match job {
         _ if summary.operations() == 0 => (
             "Record again while the application runs.".to_owned(),
@@ -101,13 +86,32 @@ fn brief(name: &str, figures: &Figures, job: Option<(&Closest, &str)>) -> Brief 
             format!("diskspd trace show {} --job job.toml", text(&quoted(name))),
         ),
     };
-    Brief {
-        measured,
-        on: if on.is_empty() { "No device.".to_owned() } else { on + "." },
-        trust: trust(figures),
-        next,
-        command,
-    }
+    Brief { measured: requests_in(figures) + ".", on: devices(figures), trust: trust(figures), next, command }
+}
+
+/// `12,345 requests of 60 s in a trace of blktrace, from 2026-11-30 12:00:00 UTC`
+pub(crate) fn requests_in(figures: &Figures) -> String {
+    let begun = figures.begin_unix_ns.map(|ns| format!(", from {}", utc(UnixTime(ns.into()))));
+    format!(
+        "{} of {} in {}{}",
+        request_count(figures.account.events),
+        Quantity::TimeS.value(duration_s(&figures.summary)),
+        kind(figures.kind),
+        begun.unwrap_or_default()
+    )
+}
+
+/// Its first devices, with their sizes.
+pub(crate) fn devices(figures: &Figures) -> String {
+    let devices = figures.devices();
+    let shown = devices.iter().take(3).map(|(device, _)| {
+        let bytes = device.size_bytes.map(|bytes| format!(", {}", size(bytes)));
+        text(&device.name) + &bytes.unwrap_or_default()
+    });
+    let more = devices.len().saturating_sub(3);
+    let more = (more > 0).then(|| counted(more, "other device"));
+    let on = shown.chain(more).collect::<Vec<_>>().join("; ");
+    if on.is_empty() { "No device.".to_owned() } else { on + "." }
 }
 
 /// `1 request`, `12,345 requests`
@@ -120,7 +124,7 @@ fn duration_s(summary: &Summary) -> f64 {
 }
 
 /// Extent to which the figures describe the application.
-fn trust(figures: &Figures) -> Trust {
+pub(crate) fn trust(figures: &Figures) -> Trust {
     let (account, summary) = (&figures.account, &figures.summary);
     let Account {
         loss_count,
@@ -128,6 +132,7 @@ fn trust(figures: &Figures) -> Trust {
         late,
         issues_without_completion: open,
         completions_without_issue: unknown,
+        missed_events: missed,
         ..
     } = *account;
     let first = account.losses.first().map(|loss| format!(", the first at {}: {}", loss.place, text(&loss.reason)));
@@ -137,6 +142,7 @@ fn trust(figures: &Figures) -> Trust {
             let parts = counted(loss_count, "part");
             format!("{parts} of the trace ({}) cannot be read{}", size(lost_bytes), first.unwrap_or_default())
         }),
+        (missed > 0).then(|| format!("up to {} were lost while recording", counted(missed, "event"))),
         (late > 0).then(|| format!("{} came too late to be put in order", request_count(late))),
         (unknown > 0).then(|| format!("{} began before the trace and are left out", request_count(unknown))),
         (open > 0).then(|| format!("the end of {} is not in the trace", request_count(open))),
@@ -546,48 +552,13 @@ const fn property(property: Property) -> &'static str {
 
 /// Figures of the trace beside those of the load's own requests.
 fn differences(summary: &Summary, closest: &Closest) -> Table {
-    let own = &closest.own;
-    let reads = |of: &Summary| share_percent(of.volume(Operation::Read).requests, of.operations());
-    let mean_size = |of: &Summary| bytes(of) as f64 / of.operations().max(1) as f64;
-    let points = |name: &str, figure: &dyn Fn(&Summary) -> f64| {
-        let (a, b) = (figure(summary), figure(own));
-        let difference = format!("{:+.1} points", b - a);
-        vec![name.to_owned(), Quantity::Percent.value(a), Quantity::Percent.value(b), difference]
-    };
-    let ratio = |name: &str, figure: &dyn Fn(&Summary) -> Option<f64>, shown: &dyn Fn(f64) -> String| {
-        let (a, b) = (figure(summary)?, figure(own)?);
-        let difference = if a > 0.0 { change(100.0 * (b / a - 1.0)) } else { dash() };
-        Some(vec![name.to_owned(), shown(a), shown(b), difference])
-    };
-    let has_times = summary.arrivals.mean_iops > 0.0;
-    let timed = |value: f64| Some(value).filter(|_| has_times);
-    let in_bytes = |bytes: f64| size(bytes as u64);
-    let is_closed = matches!(closest.fit.load.pace, Pace::Depth(_));
-    let rows = [
-        Some(points("reads", &reads)),
-        ratio("mean size", &|of| Some(mean_size(of)), &in_bytes),
-        Some(points("sequential", &Summary::sequential_percent)),
-        ratio("touched", &|of| Some(of.footprint.bytes as f64), &in_bytes),
-        ratio("range", &|of| Some(of.span_bytes() as f64), &in_bytes),
-        ratio("zipf exponent", &|of| of.skew.map(|fit| fit.exponent), &significant),
-        ratio("requests/s", &|of| timed(of.arrivals.mean_iops).filter(|_| !is_closed), &grouped),
-        ratio("variation of times", &|of| timed(of.arrivals.variation).filter(|_| !is_closed), &significant),
-        ratio("requests of a burst", &|of| of.arrivals.bursts.map(|bursts| bursts.requests), &significant),
-        ratio("in flight", &|of| of.depth.map(|depth| depth.mean), &significant),
-    ];
-    Table {
-        columns: vec![
-            Column::text("figure"),
-            Column::number("trace"),
-            Column::number("load"),
-            Column::number("difference"),
-        ],
-        rows: rows.into_iter().flatten().collect(),
-        note:
-            "Figures of the load are those of its own requests, made by its generators without any I/O; each takes the \
-               mean latency of the trace."
-                .to_owned(),
-        label: "The trace and the load",
-        ..Table::default()
+    let [mut of_trace, own] = [summary, &closest.own].map(LoadFigures::from);
+    if matches!(closest.fit.load.pace, Pace::Depth(_)) {
+        (of_trace.iops, of_trace.variation) = (None, None);
     }
+    let mut rows = rows_of_load(&of_trace, &own);
+    rows.retain(|row| row.difference.is_some());
+    let note = "Figures of the load are those of its own requests, made by its generators without any I/O; each takes the \
+                mean latency of the trace.";
+    load_figures::table(rows, "figure", ["trace", "load"], "The trace and the load", note)
 }

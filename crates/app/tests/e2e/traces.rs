@@ -122,6 +122,61 @@ fn the_closest_load_to_one_in_bursts_has_their_length() {
     assert!(target["think_time_ms"].as_u64().is_some_and(|ms| ms >= 20), "{target}");
 }
 
+/// The cells of the row with this name.
+fn row<'a>(run: &'a Finished, name: &str) -> Vec<&'a str> {
+    let cells = |line: &'a str| line.trim().split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+    let rows = run.stdout.lines().map(cells);
+    rows.into_iter().find(|cells: &Vec<&str>| cells.first() == Some(&name)).unwrap_or_else(|| panic!("{name}: {run}"))
+}
+
+#[test]
+fn a_trace_is_compared_with_the_result_of_a_run_and_with_another_trace() {
+    let place = workplace!();
+    place.create_file("a.dat", "-c64M");
+    for (load, name) in
+        [("-b8K -r -w30", "own"), ("-b8K -r -w30", "again"), ("-b64K --read-sizes=4K/50:64K/50", "other")]
+    {
+        let files = format!("--trace={name}.iotrace --json={name}.json");
+        let run = place.diskspd(&format!("{load} -t1 -o4 -d600 -W0 -L --engine=null --max-ios=20000 {files} a.dat"));
+        run.run().expect_status(0);
+    }
+    let compared = |sides: &str| {
+        let run = place.diskspd("compare").args(sides).run();
+        run.expect_status(0).expect_narrow();
+        run
+    };
+    let run = compared("own.iotrace own.json");
+    assert_eq!(row(&run, "mean size"), ["mean size", "8 KiB", "8 KiB", "+0.0 %"]);
+    assert_eq!(row(&run, "sequential")[2], "0 %");
+    for name in ["range", "touched"] {
+        assert_eq!(row(&run, name)[2..], ["-", "-"], "{run}");
+    }
+    assert_eq!(row(&run, "reads")[3], "+0.0 points", "{run}");
+    let run = compared("own.iotrace again.iotrace");
+    assert_eq!(row(&run, "range")[1..], ["64 MiB", "64 MiB", "+0.0 %"]);
+    assert!(row(&run, "read p99").len() == 4, "{run}");
+    let run = compared("own.iotrace other.iotrace");
+    run.expect_stdout(&["The load of the second differs from that of the first", "reads +", "sequential +"]);
+    assert_eq!(row(&run, "4 KiB")[1], "0 %");
+    assert_eq!(row(&run, "8 KiB")[1..], ["100 %", "0 %", "-100.0 points"]);
+    compared("other.json own.iotrace").expect_stdout(&["The load of the trace differs from that of the run"]);
+}
+
+#[test]
+fn comparisons_that_a_trace_does_not_permit_are_refused() {
+    let place = workplace!();
+    let csv = sample("msr.csv");
+    let csv = csv.display();
+    for (words, expected) in [
+        (format!("{csv} {csv} --fail-if p99>+5%"), "--fail-if 'p99>+5%': traces have no metrics"),
+        (format!("{csv} --with r.json r.json"), "a trace can be compared with one result only"),
+        (format!("{csv} {csv} --with {csv}"), "only the files of one blktrace"),
+    ] {
+        place.diskspd("compare").args(&words).run().expect_status(3).expect_stderr(&[expected]);
+    }
+    place.diskspd("compare").args(&format!("{csv} missing.json")).run().expect_status(1);
+}
+
 #[test]
 fn traces_of_other_tools_are_shown() {
     let place = workplace!();

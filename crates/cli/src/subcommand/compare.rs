@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
        diskspd compare FIRST... --with SECOND... [--fail-if FIGURE>+N%] [--output PAGE.html]
        diskspd compare --baseline ONE --drives N MANY")]
 pub(super) struct CompareArguments {
-    /// results: JSON from --json, JSON of fio, or DiskSpd output from Windows. last is the newest of those kept in the directory of
+    /// results: JSON from --json, JSON of fio, DiskSpd output from Windows, or a trace of block I/O (trace record, --trace), which is
+    /// compared as a load: kinds, sizes, order, rate, depth and latencies. last is the newest of those kept in the directory of
     /// DISKSPD_RESULTS, last~1 the one before, and so on; last alone is compared with last~1
     #[arg(value_name = "RESULT")]
     results: Vec<PathBuf>,
