@@ -94,19 +94,23 @@ struct NewerFlags {
 }
 
 /// Tries all newer flags that the settings want, then fewer and fewer as long as the kernel answers
-/// `EINVAL`; gives what worked and the names of what was left out.
+/// `EINVAL`; gives what worked and the names of the wanted flags that were left out.
 fn downwards<T>(
     settings: RingSettings,
     mut attempt: impl FnMut(NewerFlags) -> io::Result<T>,
 ) -> io::Result<(T, Option<&'static str>)> {
+    // The kernel thread of submission polling runs the completions; the task-run flags exclude it.
+    let taskrun = settings.deferred_completions && !settings.submission_polling;
     let attempts: [(Option<&str>, u8); 4] = [
         (None, 3),
         (Some("NO_SQARRAY (Linux 6.6)"), 2),
-        (Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY"), 1),
+        if taskrun {
+            (Some("DEFER_TASKRUN (Linux 6.1) and NO_SQARRAY"), 1)
+        } else {
+            (Some("SINGLE_ISSUER (Linux 6.0) and NO_SQARRAY"), 0)
+        },
         (Some("COOP_TASKRUN (Linux 5.19), DEFER_TASKRUN and NO_SQARRAY"), 0),
     ];
-    // The kernel thread of submission polling runs the completions; the task-run flags exclude it.
-    let taskrun = settings.deferred_completions && !settings.submission_polling;
     let mut last_error = io::Error::from_raw_os_error(libc::EINVAL);
     for (missing, level) in attempts {
         let flags = NewerFlags {
@@ -169,6 +173,17 @@ mod tests {
         let all = NewerFlags { coop_taskrun: true, single_issuer: true, defer_taskrun: true, no_sqarray: true };
         let (flags, ..) = on(all, RingSettings { submission_polling: true, ..EVERYTHING });
         assert_eq!(flags, NewerFlags { single_issuer: true, no_sqarray: true, ..NewerFlags::default() });
+    }
+
+    #[test]
+    fn only_flags_that_the_settings_want_are_named_as_missing() {
+        let polled = RingSettings { submission_polling: true, ..EVERYTHING };
+        let v5_10 = NewerFlags::default();
+        let without_issuer = Some("SINGLE_ISSUER (Linux 6.0) and NO_SQARRAY");
+        assert_eq!(on(v5_10, polled), (v5_10, without_issuer, 3));
+        let batched = RingSettings { deferred_completions: false, ..EVERYTHING };
+        assert_eq!(on(v5_10, batched), (v5_10, without_issuer, 3));
+        assert_eq!(on(v5_10, EVERYTHING).1, Some("COOP_TASKRUN (Linux 5.19), DEFER_TASKRUN and NO_SQARRAY"));
     }
 
     #[test]

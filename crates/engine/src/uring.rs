@@ -10,6 +10,7 @@ use io_uring::types::{CancelBuilder, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use model::operation::Operation;
 use model::profile::FlushCall;
+use model::rw_flags::RwFlags;
 use rustix::event::{PollFd, PollFlags};
 use std::io;
 use std::mem::ManuallyDrop;
@@ -380,7 +381,10 @@ impl Engine for UringEngine {
         let address = self.regions.address(op).as_ptr();
         let (length, index) = (op.length, op.region as u16);
         let flags = op.rw_flags.bits().cast_signed();
-        let entry = match (self.registered, op.operation) {
+        // The kernel makes atomic writes from one range of addresses only, and takes a registered buffer for a list of
+        // pages (`generic_atomic_write_valid` in `fs/read_write.c`): `EINVAL`.
+        let is_registered = self.registered && (op.rw_flags & RwFlags::ATOMIC).is_empty();
+        let entry = match (is_registered, op.operation) {
             (true, Operation::Read) => {
                 opcode::ReadFixed::new(file, address, length, index).ioprio(op.priority).rw_flags(flags).build()
             }

@@ -449,7 +449,7 @@ pub static LINUX_IN_TARGET: &[Setting<Target>] = &[
                    -Sh, a device with atomic writes, and Linux 6.11 or later (files on ext4 and xfs: 6.13). Writes \
                    become durable as without the option: add -Sw or --fdatasync-every=<writes>. Cannot be used with \
                    --sizes, --read-sizes or --write-sizes.",
-            kernel: "`RWF_ATOMIC` on each write",
+            kernel: "`RWF_ATOMIC` on each write; io_uring makes these writes from buffers that are not registered",
             seen_in: "strace: flags of `pwritev2`; an error of the kernel where it has no atomic writes",
             example: "--atomic",
         },
