@@ -6,7 +6,7 @@ use crate::status::{Status, printed};
 use crate::system_env::Invocation;
 use cli::ShowRequest;
 use host::Root;
-use model::facts::IoUring;
+use model::facts::Availability;
 use model::profile::ResultFormat;
 use model::units::UnixTime;
 use model::validate::{Purpose, validate};
@@ -50,14 +50,11 @@ fn version_text() -> String {
     let system = host::system(&Root::machine());
     let release = if system.kernel_release.is_empty() { "unknown release" } else { &system.kernel_release };
     let _ = writeln!(text, "kernel: {release}");
-    let rings = match &system.io_uring {
-        IoUring::Available => "yes".to_owned(),
-        IoUring::Unavailable { cause } => format!("no: {cause}"),
+    let found = |interface: &Availability| match interface {
+        Availability::Available => "yes".to_owned(),
+        Availability::Unavailable { cause } => format!("no: {cause}"),
     };
-    let aio = match sys::aio_probe::probe() {
-        Ok(()) => "yes".to_owned(),
-        Err(error) => format!("no: io_setup: {error}"),
-    };
+    let (rings, aio) = (found(&system.io_uring), found(&system.linux_aio));
     let write_back = if system.cache_line_write_back { "yes" } else { "no" };
     for (feature, found) in
         [("io_uring", rings.as_str()), ("Linux AIO", &aio), ("write-back of cache lines (-Nn, -Ni)", write_back)]

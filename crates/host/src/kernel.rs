@@ -2,7 +2,7 @@
 
 use crate::root::Root;
 use crate::syntax::labelled;
-use model::facts::IoUring;
+use model::facts::Availability;
 use std::io;
 
 const ENOSYS: i32 = 38;
@@ -62,10 +62,20 @@ pub(crate) fn locks_any_memory(root: &Root) -> bool {
 }
 
 /// Interprets the result of creating a ring.
-pub(crate) fn io_uring(root: &Root, outcome: io::Result<()>) -> IoUring {
+pub(crate) fn io_uring(root: &Root, outcome: io::Result<()>) -> Availability {
     match outcome {
-        Ok(()) => IoUring::Available,
-        Err(error) => IoUring::Unavailable { cause: cause(root, &error) },
+        Ok(()) => Availability::Available,
+        Err(error) => Availability::Unavailable { cause: cause(root, &error) },
+    }
+}
+
+/// Interprets the result of creating a context of Linux AIO.
+pub(crate) fn linux_aio(outcome: io::Result<()>) -> Availability {
+    match outcome {
+        Ok(()) => Availability::Available,
+        // The system-wide limit is reached at this moment.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Availability::Available,
+        Err(error) => Availability::Unavailable { cause: format!("io_setup: {error}") },
     }
 }
 
@@ -126,7 +136,7 @@ mod tests {
             fs::write(directory.path().join("proc/sys/kernel/io_uring_disabled"), value).expect("written");
         }
         let outcome = io_uring(&Root::recorded(directory.path()), Err(io::Error::from_raw_os_error(errno)));
-        let IoUring::Unavailable { cause } = outcome else { panic!("available in spite of an error") };
+        let Availability::Unavailable { cause } = outcome else { panic!("available in spite of an error") };
         cause
     }
 
@@ -150,6 +160,13 @@ mod tests {
 
     #[test]
     fn a_ring_that_was_made_is_available() {
-        assert_eq!(io_uring(&Root::machine(), Ok(())), IoUring::Available);
+        assert_eq!(io_uring(&Root::machine(), Ok(())), Availability::Available);
+    }
+
+    #[test]
+    fn linux_aio_is_missing_if_the_call_is_and_not_if_its_limit_is_reached() {
+        let with = |errno| linux_aio(Err(io::Error::from_raw_os_error(errno)));
+        assert!(matches!(with(ENOSYS), Availability::Unavailable { cause } if cause.starts_with("io_setup: ")));
+        assert_eq!(with(11), Availability::Available);
     }
 }

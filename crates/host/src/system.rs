@@ -19,6 +19,7 @@ pub fn system(root: &Root) -> SystemFacts {
         kernel_release: kernel::release(root),
         cache_line_write_back: sys::cache_lines::can_write_back(),
         io_uring: kernel::io_uring(root, sys::io_uring_probe::probe()),
+        linux_aio: kernel::linux_aio(sys::aio_probe::probe()),
         memory: memory::read(root, sys::limits::locked_memory_bytes()),
         open_files_max: sys::limits::raise_open_files(),
     }

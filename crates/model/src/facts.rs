@@ -74,7 +74,10 @@ pub struct SystemFacts {
     #[serde(default)]
     pub cache_line_write_back: bool,
     /// Availability of `io_uring`.
-    pub io_uring: IoUring,
+    pub io_uring: Availability,
+    /// Availability of Linux AIO.
+    #[serde(default)]
+    pub linux_aio: Availability,
     /// Memory that a run may use, and limits on it.
     pub memory: Memory,
     /// Descriptors this process may open (`RLIMIT_NOFILE`, raised to its hard limit).
@@ -95,15 +98,15 @@ impl SystemFacts {
     }
 }
 
-/// Availability of `io_uring_setup` on this machine.
+/// Availability of an asynchronous I/O interface of the kernel to this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum IoUring {
-    /// It does.
+pub enum Availability {
+    /// It is available.
     #[default]
     Available,
-    /// It does not.
+    /// It is not.
     Unavailable {
         /// The kernel's answer and the likely cause, as a sentence without a full stop.
         cause: String,

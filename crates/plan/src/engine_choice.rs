@@ -1,7 +1,7 @@
 //! The I/O engine of a thread, and the reason.
 
 use model::engine_kind::EngineKind;
-use model::facts::IoUring;
+use model::facts::{Availability, SystemFacts};
 use model::note::Note;
 use model::plan::{EnginePlan, RingPlan};
 use model::profile::{IoRing, IoRingBatch, TimeSpan};
@@ -30,7 +30,7 @@ pub(crate) enum NoEngine {
 }
 
 /// The engine of a thread, with a note if it is not the preferred one.
-pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePlan, Option<Note>), NoEngine> {
+pub(crate) fn choose(thread: Thread<'_>, system: &SystemFacts) -> Result<(EnginePlan, Option<Note>), NoEngine> {
     let time_span = thread.time_span;
     let (kind, reason, required) = wanted(thread)?;
     if let (EngineKind::LinuxAio | EngineKind::MemoryMapped, Some(option)) = (kind, thread.without_data) {
@@ -47,20 +47,39 @@ pub(crate) fn choose(thread: Thread<'_>, io_uring: &IoUring) -> Result<(EnginePl
         ring: (kind == EngineKind::IoUring).then(|| ring(time_span, thread.slots)),
         completions_max,
     };
-    match (kind, io_uring) {
-        (EngineKind::IoUring, IoUring::Unavailable { cause }) if required => Err(NoEngine::Unavailable(format!(
-            "io_uring was requested ({reason}) but is not available: {cause}. Enable it (sysctl \
+    let instead_of_ring = |used: EngineKind, reason, cause: &str| {
+        let (wanted, used_name) = (EngineKind::IoUring.name().to_owned(), used.name().to_owned());
+        Ok((plan(used, reason), Some(Note::EngineFallback { wanted, used: used_name, reason: cause.to_owned() })))
+    };
+    match (kind, &system.io_uring, &system.linux_aio) {
+        (EngineKind::IoUring, Availability::Unavailable { cause }, _) if required => {
+            Err(NoEngine::Unavailable(format!(
+                "io_uring was requested ({reason}) but is not available: {cause}. Enable it (sysctl \
              kernel.io_uring_disabled=0; in a container, its seccomp profile), or let diskspd choose the engine"
+            )))
+        }
+        (EngineKind::LinuxAio, _, Availability::Unavailable { cause }) => Err(NoEngine::Unavailable(format!(
+            "Linux AIO was requested ({reason}) but is not available: {cause}. Allow io_setup and io_submit (in a \
+             container, its seccomp profile), or let diskspd choose the engine"
         ))),
-        (EngineKind::IoUring, IoUring::Unavailable { cause }) => {
-            if let Some(option) = thread.without_data {
-                return Err(NoEngine::Unavailable(format!(
-                    "{option} needs io_uring or --engine=sync, but io_uring is not available: {cause}"
-                )));
-            }
-            let (wanted, used) = (EngineKind::IoUring.name(), EngineKind::LinuxAio.name());
-            let note = Note::EngineFallback { wanted: wanted.to_owned(), used: used.to_owned(), reason: cause.clone() };
-            Ok((plan(EngineKind::LinuxAio, "io_uring is not available"), Some(note)))
+        (EngineKind::IoUring, Availability::Unavailable { cause }, _) if thread.without_data.is_some() => {
+            Err(NoEngine::Unavailable(format!(
+                "{} needs io_uring or --engine=sync, but io_uring is not available: {cause}",
+                thread.without_data.unwrap_or_default()
+            )))
+        }
+        (EngineKind::IoUring, Availability::Unavailable { cause }, Availability::Available) => {
+            instead_of_ring(EngineKind::LinuxAio, "io_uring is not available", cause)
+        }
+        (EngineKind::IoUring, Availability::Unavailable { cause }, _) if thread.slots == 1 => {
+            instead_of_ring(EngineKind::Synchronous, "neither io_uring nor Linux AIO is available", cause)
+        }
+        (EngineKind::IoUring, Availability::Unavailable { cause }, Availability::Unavailable { cause: no_aio }) => {
+            Err(NoEngine::Unavailable(format!(
+                "several outstanding requests per thread (-o) need io_uring or Linux AIO, and neither is available: \
+                 {cause}; {no_aio}. Allow one of them (in a container, its seccomp profile), or use -o1 and more \
+                 threads (-t)"
+            )))
         }
         _ => Ok((plan(kind, reason), None)),
     }
@@ -136,23 +155,33 @@ mod tests {
         Thread { time_span, slots, all_mapped: false, without_data: None, writes_through_to_device: false }
     }
 
-    fn unavailable() -> IoUring {
-        IoUring::Unavailable { cause: "io_uring_setup: Operation not permitted".to_owned() }
+    fn available() -> SystemFacts {
+        SystemFacts::default()
     }
 
-    fn kind(thread: Thread<'_>, io_uring: &IoUring) -> Option<EngineKind> {
-        choose(thread, io_uring).ok().map(|(plan, _)| plan.kind)
+    fn unavailable() -> SystemFacts {
+        let cause = "io_uring_setup: Operation not permitted".to_owned();
+        SystemFacts { io_uring: Availability::Unavailable { cause }, ..available() }
+    }
+
+    fn without_both() -> SystemFacts {
+        let cause = "io_setup: Function not implemented".to_owned();
+        SystemFacts { linux_aio: Availability::Unavailable { cause }, ..unavailable() }
+    }
+
+    fn kind(thread: Thread<'_>, system: &SystemFacts) -> Option<EngineKind> {
+        choose(thread, system).ok().map(|(plan, _)| plan.kind)
     }
 
     #[test]
     fn without_a_wish_the_number_of_requests_decides() {
         let plain = TimeSpan::default();
-        assert_eq!(kind(thread(&plain, 1), &IoUring::Available), Some(EngineKind::Synchronous));
-        assert_eq!(kind(thread(&plain, 2), &IoUring::Available), Some(EngineKind::IoUring));
+        assert_eq!(kind(thread(&plain, 1), &available()), Some(EngineKind::Synchronous));
+        assert_eq!(kind(thread(&plain, 2), &available()), Some(EngineKind::IoUring));
         let to_device = Thread { writes_through_to_device: true, ..thread(&plain, 1) };
-        assert_eq!(kind(to_device, &IoUring::Available), Some(EngineKind::IoUring));
+        assert_eq!(kind(to_device, &available()), Some(EngineKind::IoUring));
         let mapped = Thread { all_mapped: true, ..thread(&plain, 8) };
-        assert_eq!(kind(mapped, &IoUring::Available), Some(EngineKind::MemoryMapped));
+        assert_eq!(kind(mapped, &available()), Some(EngineKind::MemoryMapped));
     }
 
     #[test]
@@ -165,14 +194,28 @@ mod tests {
     }
 
     #[test]
+    fn without_both_several_requests_are_refused_and_one_is_synchronous() {
+        let span = TimeSpan::default();
+        let Err(NoEngine::Unavailable(refused)) = choose(thread(&span, 8), &without_both()) else { panic!("planned") };
+        insta::assert_snapshot!(refused, @"several outstanding requests per thread (-o) need io_uring or Linux AIO, and neither is available: io_uring_setup: Operation not permitted; io_setup: Function not implemented. Allow one of them (in a container, its seccomp profile), or use -o1 and more threads (-t)");
+        assert_eq!(kind(thread(&span, 1), &without_both()), Some(EngineKind::Synchronous));
+        let to_device = Thread { writes_through_to_device: true, ..thread(&span, 1) };
+        let (plan, note) = choose(to_device, &without_both()).expect("synchronous");
+        assert_eq!((plan.kind, note.is_some()), (EngineKind::Synchronous, true));
+        let aio = TimeSpan { engine: Some(EngineKind::LinuxAio), ..TimeSpan::default() };
+        let Err(NoEngine::Unavailable(refused)) = choose(thread(&aio, 8), &without_both()) else { panic!("planned") };
+        assert!(refused.starts_with("Linux AIO was requested (--engine) but is not available: io_setup"), "{refused}");
+    }
+
+    #[test]
     fn a_wish_is_kept_or_refused() {
         let ring = TimeSpan { io_ring: Some(IoRing::default()), ..TimeSpan::default() };
-        assert_eq!(kind(thread(&ring, 1), &IoUring::Available), Some(EngineKind::IoUring));
+        assert_eq!(kind(thread(&ring, 1), &available()), Some(EngineKind::IoUring));
         let refused = choose(thread(&ring, 8), &unavailable());
         assert!(matches!(refused, Err(NoEngine::Unavailable(message)) if message.contains("(-u)")));
         let routines = TimeSpan { completion_routines: true, ..TimeSpan::default() };
-        assert_eq!(kind(thread(&routines, 8), &IoUring::Available), Some(EngineKind::LinuxAio));
-        assert_eq!(kind(thread(&routines, 1), &IoUring::Available), Some(EngineKind::Synchronous));
+        assert_eq!(kind(thread(&routines, 8), &available()), Some(EngineKind::LinuxAio));
+        assert_eq!(kind(thread(&routines, 1), &available()), Some(EngineKind::Synchronous));
         for engine in [EngineKind::Null, EngineKind::Synchronous, EngineKind::LinuxAio] {
             let explicit = TimeSpan { engine: Some(engine), ..TimeSpan::default() };
             assert_eq!(kind(thread(&explicit, 8), &unavailable()), Some(engine));
@@ -186,11 +229,11 @@ mod tests {
     #[test]
     fn what_transfers_no_data_needs_an_engine_that_can() {
         let span = TimeSpan::default();
-        assert_eq!(kind(discarding(&span), &IoUring::Available), Some(EngineKind::IoUring));
+        assert_eq!(kind(discarding(&span), &available()), Some(EngineKind::IoUring));
         let refused = choose(discarding(&span), &unavailable());
         assert!(matches!(refused, Err(NoEngine::Unavailable(message)) if message.starts_with("--discard needs")));
         let aio = TimeSpan { engine: Some(EngineKind::LinuxAio), ..TimeSpan::default() };
-        let refused = choose(discarding(&aio), &IoUring::Available);
+        let refused = choose(discarding(&aio), &available());
         assert!(matches!(refused, Err(NoEngine::Contradiction(message)) if message.contains("--engine=sync")));
         for engine in [EngineKind::Synchronous, EngineKind::Null] {
             let span = TimeSpan { engine: Some(engine), ..TimeSpan::default() };
@@ -208,10 +251,7 @@ mod tests {
             TimeSpan { completion_routines: true, engine: Some(EngineKind::IoUring), ..base.clone() },
             TimeSpan { completion_routines: true, completion_polling: true, engine: None, ..base },
         ] {
-            assert!(
-                matches!(choose(thread(&span, 8), &IoUring::Available), Err(NoEngine::Contradiction(_))),
-                "{span:?}"
-            );
+            assert!(matches!(choose(thread(&span, 8), &available()), Err(NoEngine::Contradiction(_))), "{span:?}");
         }
     }
 

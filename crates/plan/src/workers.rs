@@ -85,7 +85,7 @@ pub(crate) fn plan(
                 settings.writes() && settings.write_through && matches!(plan.expect, Expected::Block { .. })
             }),
         };
-        let engine = match engine_choice::choose(wishes, &files.facts().system.io_uring) {
+        let engine = match engine_choice::choose(wishes, &files.facts().system) {
             Ok((engine, note)) => {
                 if let Some(note) = note {
                     findings.note(note);

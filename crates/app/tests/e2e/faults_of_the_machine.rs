@@ -84,6 +84,22 @@ fn without_io_uring_aio_takes_its_place_and_the_result_says_why() {
     }
 }
 
+// Shows faults: Neither io_uring nor Linux AIO is available
+#[test]
+fn without_io_uring_and_aio_several_requests_are_refused_before_anything_is_created() {
+    let place = workplace!();
+    let both = [&NO_IO_URING[..], &[Denied::always(IO_SETUP)]].concat();
+    let run = or_skip!(run_without(place.short_run("-b4K -o8 -c1M -w50 a.dat"), &both, ENOSYS));
+    impossible(
+        &run,
+        &["need io_uring or Linux AIO, and neither is available: io_uring_setup returned ENOSYS", "io_setup"],
+    );
+    assert!(!place.path("a.dat").exists());
+    let run = or_skip!(run_without(place.short_run("-b4K -o8 -c1M --engine=aio a.dat"), &both, ENOSYS));
+    impossible(&run, &["Linux AIO was requested (--engine) but is not available"]);
+    or_skip!(run_without(place.short_run("-b4K -o1 -t2 -c1M -w50 a.dat"), &both, ENOSYS)).expect_status(0);
+}
+
 // Shows faults: Files cannot be registered, or a ring can be created but not used
 #[test]
 fn a_ring_that_may_be_made_but_not_used_is_an_error() {

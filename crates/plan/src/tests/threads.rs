@@ -3,7 +3,7 @@
 use crate::Choices;
 use crate::fixture::{facts, planned, profile, refusals, span, target, theirs};
 use model::engine_kind::EngineKind;
-use model::facts::{Facts, IoUring, TargetKind};
+use model::facts::{Availability, Facts, TargetKind};
 use model::plan::{Assignment, TimeSpanPlan, WorkerPlan};
 use model::profile::{IoRing, Target, ThreadTarget, TimeSpan};
 use model::units::Bytes;
@@ -133,7 +133,7 @@ fn one_request_is_done_synchronously_and_more_with_a_ring() {
 #[test]
 fn without_io_uring_aio_takes_its_place_and_a_wish_for_a_ring_is_refused() {
     let mut facts = machine();
-    facts.system.io_uring = IoUring::Unavailable { cause: "EPERM".to_owned() };
+    facts.system.io_uring = Availability::Unavailable { cause: "EPERM".to_owned() };
     assert!(refusals(&profile(span([with("a", 4, 1)])), &facts, &Choices::default()).is_empty());
     let several = span([with("a", 4, 2), with("b", 4, 9)]);
     let plan = planned(&profile(several.clone()), &facts);
