@@ -4,6 +4,7 @@
 use crate::volatile_disk::{AfterCut, Disk, Flushing, SECTOR_BYTES};
 use std::io::{self, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const SERVER_MAGIC: &[u8; 8] = b"NBDMAGIC";
@@ -65,6 +66,12 @@ impl BlockServer {
     /// Cuts the power: the contents of the cache are lost, and each I/O fails.
     pub fn cut(&self) {
         locked(&self.disk).cut();
+    }
+
+    /// Writes the cache to the medium and begins the disk's log anew: from now on `flushing` applies to these sectors, and
+    /// flushes of all others are honest.
+    pub fn begin(&self, flushing: Flushing, deceives_in: Range<u64>) {
+        locked(&self.disk).begin(flushing, deceives_in);
     }
 
     /// Restores the power.
@@ -224,5 +231,13 @@ mod tests {
         let after = server.after_cut();
         assert_eq!((after.lost.len(), after.unflushed.len() + after.right.len()), (0, 136));
         assert_eq!(server.flushes(), 1);
+
+        server.begin(Flushing::Ignored, 8..16);
+        assert_eq!(server.after_cut(), AfterCut::default());
+        assert_eq!(asked(&mut stream, WRITE, 0, 65_536, &vec![3; 65_536]).0, 0);
+        assert_eq!(asked(&mut stream, FLUSH, 0, 0, &[]).0, 0);
+        server.cut();
+        let lost = server.after_cut().lost;
+        assert!(!lost.is_empty() && lost.iter().all(|sector| (8..16).contains(sector)), "{lost:?}");
     }
 }

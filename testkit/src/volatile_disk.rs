@@ -3,6 +3,7 @@
 
 use crate::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 pub(crate) const SECTOR_BYTES: usize = 512;
 
@@ -13,7 +14,7 @@ pub enum Flushing {
     Honest,
     /// It writes nothing, and reports success.
     Ignored,
-    /// It loses each eighth sector until it is written again, and reports failure.
+    /// It loses each eighth sector until it is written again, and reports success.
     Partial,
 }
 
@@ -47,6 +48,8 @@ pub(crate) struct Disk {
     known: Vec<SectorWrites>,
     writes: u64,
     flushing: Flushing,
+    /// The sectors that its [`Flushing`] applies to; flushes of all others are honest.
+    deceives_in: Range<usize>,
     /// Sectors lost by a partial flush.
     forgotten: BTreeSet<usize>,
     pub(crate) is_off: bool,
@@ -66,6 +69,7 @@ impl Disk {
             known: vec![SectorWrites::default(); size_bytes as usize / SECTOR_BYTES],
             writes: 0,
             flushing,
+            deceives_in: 0..usize::MAX,
             forgotten: BTreeSet::new(),
             is_off: false,
             random: Random::new(seed),
@@ -73,6 +77,17 @@ impl Disk {
             cuts: 0,
             dropped: 0,
         }
+    }
+
+    /// Writes its whole cache to the medium and begins its log anew. From now on only these sectors are flushed as
+    /// `flushing` says.
+    pub(crate) fn begin(&mut self, flushing: Flushing, deceives_in: Range<u64>) {
+        self.forgotten.clear();
+        self.cache.keys().copied().collect::<Vec<_>>().into_iter().for_each(|sector| self.store(sector));
+        self.known.fill(SectorWrites::default());
+        self.writes = 0;
+        self.flushing = flushing;
+        self.deceives_in = deceives_in.start as usize..deceives_in.end as usize;
     }
 
     fn store(&mut self, sector: usize) {
@@ -113,6 +128,7 @@ impl Disk {
             known.flushed = known.acknowledged;
             let is_eighth = self.random.below(8) == 0;
             match self.flushing {
+                _ if !self.deceives_in.contains(sector) => self.store(*sector),
                 Flushing::Partial if is_eighth => _ = self.forgotten.insert(*sector),
                 Flushing::Honest | Flushing::Partial => self.store(*sector),
                 Flushing::Ignored => {}

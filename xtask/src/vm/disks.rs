@@ -4,7 +4,7 @@
 use super::{Step, Stop, failed, output_of};
 use crate::surroundings::installed;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const MIB: u64 = 1 << 20;
@@ -28,8 +28,8 @@ pub(super) fn make(cache: &Path) -> Step<Vec<String>> {
     let drive = |name: &str, size_bytes: u64| -> Step<String> {
         Ok(format!("if=none,id={name},format=raw,cache=unsafe,file={}", image(name, size_bytes)?))
     };
-    let work = drive("work", WORK_BYTES)?;
-    format_work(&folder.join("work.img"))?;
+    let work = formatted(&folder.join("work.img"), WORK_BYTES)?;
+    let work = format!("if=none,id=work,format=raw,cache=unsafe,file={work}");
     let mut arguments = vec!["-drive".to_owned(), work];
     for name in ["shared1", "shared2", "plain0", "plain1", "sectors", "scsi0"] {
         arguments.extend(["-drive".to_owned(), drive(name, DISK_BYTES)?]);
@@ -55,8 +55,11 @@ pub(super) fn make(cache: &Path) -> Step<Vec<String>> {
     Ok(arguments)
 }
 
-/// Formatted here, because it is slow in the virtual machine.
-fn format_work(image: &PathBuf) -> Step<()> {
+/// A new image with an ext4, made here because that is slow in the virtual machine; returns its path.
+pub(super) fn formatted(path: &Path, size_bytes: u64) -> Step<String> {
+    let made = File::create(path).and_then(|file| file.set_len(size_bytes));
+    made.map_err(|error| failed("make", path, &error))?;
     let mkfs = installed("mkfs.ext4").ok_or_else(|| Stop::Skipped("mkfs.ext4 is not installed".to_owned()))?;
-    output_of(Command::new(mkfs).args(["-q", "-F", "-m0"]).arg(image)).map(drop).map_err(Stop::Failed)
+    output_of(Command::new(mkfs).args(["-q", "-F", "-m0"]).arg(path)).map_err(Stop::Failed)?;
+    Ok(path.display().to_string())
 }

@@ -45,8 +45,9 @@ const TOOLS: [&str; 28] = [
 ];
 
 /// The guest's first process, and scripts that it and the tests call.
-const SCRIPTS: [(&str, &str); 4] = [
+const SCRIPTS: [(&str, &str); 5] = [
     ("/init", include_str!("../../vm/init")),
+    ("/bin/killed", include_str!("../../vm/killed")),
     ("/bin/load-nvme", include_str!("../../vm/load-nvme")),
     ("/bin/serve", include_str!("../../vm/serve")),
     ("/bin/unload", include_str!("../../vm/unload")),
@@ -65,6 +66,7 @@ pub(super) fn make(cache: &Path, kernel: &Kernel, programs: &Programs, rows: &[N
         tree.write(path, text)?;
     }
     tree.write("/workplaces", &format!("{}\n", programs.workplaces.display()))?;
+    tree.write("/program", &format!("{}\n", programs.diskspd.display()))?;
     tree.write("/rows", &rows_with_paths(programs, rows))?;
     let tools = TOOLS.iter().filter_map(|name| installed(name)).map(|path| tree.add_tool(&path));
     tools.collect::<Step<()>>()?;

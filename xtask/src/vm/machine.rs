@@ -1,7 +1,7 @@
 //! The virtual machines themselves.
 
 use super::kernel::Kernel;
-use super::rows::{DONE, SERVING, UP};
+use super::rows::{SERVING, UP};
 use super::{Step, Stop, failed};
 use crate::surroundings::installed;
 use std::fs::File;
@@ -68,8 +68,8 @@ pub(super) struct Output {
 }
 
 impl Guest<'_> {
-    /// Boots; returns the output up to its end, at most up to `until`.
-    pub(super) fn run(&self, until: Instant) -> Step<Output> {
+    /// Boots; returns the output up to its line `last`, at most up to `until`. The guest is then killed, whatever it does.
+    pub(super) fn run(&self, last: &str, until: Instant) -> Step<Output> {
         println!(
             "booting Linux {} ({})",
             self.kernel.version,
@@ -87,7 +87,7 @@ impl Guest<'_> {
                 limit = until;
             }
             writeln!(copy, "{line}").map_err(|error| failed("write", &results, &error))?;
-            if line == DONE {
+            if line == last {
                 break true;
             }
             text += &(line + "\n");

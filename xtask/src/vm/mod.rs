@@ -8,6 +8,7 @@ mod disks;
 mod initramfs;
 mod kernel;
 mod kernels_page;
+mod kills;
 mod machine;
 mod part;
 mod programs;
@@ -68,7 +69,7 @@ pub fn test(root: &Path, request: &Request) -> Step<()> {
     let mut has_failed = false;
     for part in parts {
         let rows: Vec<Name> = wanted.iter().filter(|row| part.has(row)).cloned().collect();
-        if rows.is_empty() {
+        if rows.is_empty() && !(part == Part::Cuts && kills::NAME.contains(&request.filter)) {
             continue;
         }
         println!("== {part}");
@@ -113,13 +114,18 @@ impl Lab<'_> {
             devices.extend(server.iter().flat_map(|server| server.client_devices.clone()));
             let guest =
                 Guest { qemu: self.qemu, kernel: &kernel, cpu, archive: &archive, words: "", devices, logs: &place };
-            let output = guest.run(until)?;
+            let output = guest.run(rows::DONE, until)?;
             let runs_out = self.request.may_run_out && cpu == Cpu::Emulated && !output.is_whole;
             let count = rows::judge(rows, &output.text, &kernel.version, runs_out && Instant::now() >= until);
             if part == Part::Kernels {
                 columns.push((kernel.version.clone(), rows::seen(&output.text)));
             }
             total += count;
+            if part == Part::Cuts && kills::NAME.contains(&self.request.filter) {
+                let devices = kills::disks(&place)?;
+                let guest = Guest { words: kills::WORDS, devices, logs: &place.join("kills"), ..guest };
+                total += kills::run(&guest, until)?;
+            }
         }
         if part == Part::Kernels && self.request.filter.is_empty() && total.unreached == 0 {
             kernels_page::compare(self.root, &columns, self.request.writes_page)?;

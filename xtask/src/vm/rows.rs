@@ -20,6 +20,10 @@ pub(super) const UP: &str = "@@ up";
 pub(super) const DONE: &str = "@@ done";
 /// The line of a server that is ready.
 pub(super) const SERVING: &str = "@@ serving";
+/// The line of a guest whose load is to be killed now, together with it.
+pub(super) const KILL: &str = "@@ kill";
+/// Before the exit status of the verification after a kill.
+pub(super) const VERIFIED: &str = "@@ verified ";
 const BEGIN: &str = "@@ begin ";
 const END: &str = "@@ end ";
 /// Before a feature of the kernel and how it was seen, separated by [`IS`].
@@ -57,9 +61,9 @@ enum Verdict {
 /// Numbers of tests by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {
-    passed: usize,
+    pub(super) passed: usize,
     skipped: usize,
-    failed: usize,
+    pub(super) failed: usize,
     /// The time was over before them.
     pub(super) unreached: usize,
 }

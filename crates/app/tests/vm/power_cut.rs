@@ -1,19 +1,27 @@
 //! `--verify --journal` on a device whose writes are recorded (dm-log-writes), so that a power cut after any of them
-//! can be simulated.
+//! can be simulated, raw and below file systems.
 
+use crate::cuts::wait_for_records;
 use crate::disks::Disk;
 use crate::machine;
 use crate::tools::{DeviceSetup, run};
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::time::Duration;
-use testkit::{LoopDevice, Workplace, or_skip};
+use testkit::{LoopDevice, Random, Workplace, or_skip};
 
 /// Number of cuts that lose only writes not covered by a flush.
 const CUTS: u64 = 10;
 
-/// A write or flush that the device recorded, in this order.
+/// Cuts of a recorded load on each file system: the first, the last, and others between them.
+const BOUNDARIES: usize = 16;
+
+/// A write, flush or mark that the device recorded, in this order.
 struct Recorded {
+    is_mark: bool,
+    /// Durable once it has completed.
+    is_through: bool,
     /// True if all writes that had completed before are durable.
     flushes: bool,
     offset: u64,
@@ -30,10 +38,16 @@ fn recorded(log: &[u8]) -> Vec<Recorded> {
     let mut records = Vec::new();
     for _ in 0..count {
         let (sector, sectors, flags) = (word(at), word(at + 8), word(at + 16));
-        let (flushes, discards) = (flags & 1 != 0, flags & 4 != 0);
+        let [flushes, is_through, discards, is_mark] = [1, 2, 4, 8].map(|flag| flags & flag != 0);
         let data = if discards { 0 } else { (sectors * block) as usize };
         at += block as usize;
-        records.push(Recorded { flushes, offset: sector * block, data: log[at..at + data].to_vec() });
+        records.push(Recorded {
+            is_mark,
+            is_through,
+            flushes,
+            offset: sector * block,
+            data: log[at..at + data].to_vec(),
+        });
         at += data;
     }
     records
@@ -100,4 +114,118 @@ fn what_was_flushed_before_a_cut_is_there_and_its_loss_is_found() {
     let kept = &records[..=flushes[flushes.len() - 20]];
     rewrite(&disk, kept.iter().map(|record| (record, record.data.len())));
     verify().expect_status(5).expect_stdout(&["CORRUPT", "lost: "]);
+}
+
+/// Copies a file as it is now, without its zeros.
+fn copy_with_holes(from: &Path, to: &Path) {
+    const CHUNK: usize = 64 << 10;
+    let (from, to) = (File::open(from).expect("it is there"), File::create(to).expect("room"));
+    let bytes = from.metadata().expect("a length").len();
+    let mut chunk = vec![0; CHUNK];
+    for offset in (0..bytes).step_by(CHUNK) {
+        let part = &mut chunk[..CHUNK.min((bytes - offset) as usize)];
+        from.read_exact_at(part, offset).expect("readable");
+        if part.iter().any(|&byte| byte != 0) {
+            to.write_all_at(part, offset).expect("room");
+        }
+    }
+    to.set_len(bytes).expect("a sparse file");
+}
+
+fn copy_journal(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("a new folder");
+    for entry in fs::read_dir(from).expect("a journal").flatten() {
+        copy_with_holes(&entry.path(), &to.join(entry.file_name()));
+    }
+}
+
+/// A load on a recorded file system, with copies of its journal, each before a mark of the record: what a copy knows as
+/// durable was so at its mark.
+fn marked_load(place: &Workplace, mount: &str, target: &Path) -> Result<Vec<Recorded>, String> {
+    let _mounted = DeviceSetup::by(place, mount, "umount -l mounted")?;
+    place.diskspd("-c2M -d60 -W0 -w100 -b64K -Su --max-ios=32").arg(target).run().expect_status(0);
+    run(place, "sync")?;
+    fs::create_dir(place.path("journal")).expect("a folder");
+    let load = "-d600 -W0 -b4K -r -w100 -o8 -t1 -Su --fdatasync-every=8 --overwrite --verify --journal=journal";
+    let mut running = place.diskspd(load).arg(target).start();
+    let seed = 46;
+    println!("seed {seed}");
+    let mut random = Random::new(seed);
+    let mut record_bytes = 0;
+    for boundary in 0..BOUNDARIES {
+        record_bytes += 400 + random.below(4_000) / 8 * 8;
+        wait_for_records(&mut running, &place.path("journal"), record_bytes);
+        copy_journal(&place.path("journal"), &place.path(&format!("journal{boundary}")));
+        run(place, &format!("dmsetup message logged 0 mark {boundary}"))?;
+    }
+    running.kill_hard();
+    run(place, "dmsetup suspend logged && dmsetup resume logged")?;
+    Ok(recorded(&place.content("log.img")))
+}
+
+/// Each boundary of the record, on a snapshot, as recovery after a cut writes: nothing that the journal of that moment
+/// knows as durable may be missed, whatever is lost of the writes since the last flush.
+fn nothing_is_missed_at_any_boundary(place: &Workplace, make: &str, kind: &str, bytes: u64) -> Result<(), String> {
+    run(place, "modprobe dm_snapshot && modprobe dm_log_writes")?;
+    let image = |name: &str, bytes: u64| place.sparse(name, bytes).map_err(|error| error.to_string());
+    let (base, log, later) = (image("base.img", bytes)?, image("log.img", 64 << 20)?, image("later.img", 32 << 20)?);
+    let base = LoopDevice::over(place, &base)?;
+    run(place, &format!("{make} {}", base.path.display()))?;
+    let replayed = place.path("replayed.img");
+    run(place, "sync")?;
+    copy_with_holes(&place.path("base.img"), &replayed);
+    let sectors = bytes / 512;
+    let mount = |device: &str| format!("mkdir -p mounted && mount -t {kind} /dev/mapper/{device} mounted");
+    let target = place.path("mounted/a.dat");
+    let records = {
+        let log = LoopDevice::over(place, &log)?;
+        let table = format!("0 {sectors} log-writes {} {}", base.path.display(), log.path.display());
+        let create = format!("dmsetup create logged --table '{table}'");
+        let _made = DeviceSetup::by(place, &create, "dmsetup remove --retry logged")?;
+        marked_load(place, &mount("logged"), &target)?
+    };
+    let (replayed, later) = (LoopDevice::over(place, &replayed)?, LoopDevice::over(place, &later)?);
+    let disk = File::options().write(true).open(&replayed.path).expect("our own device");
+    let marks: Vec<usize> = (0..records.len()).filter(|&at| records[at].is_mark).collect();
+    assert_eq!(marks.len(), BOUNDARIES);
+    let mut done = 0;
+    let mut random = Random::new(bytes);
+    for (boundary, &mark) in marks.iter().enumerate() {
+        // Up to the last flush all of them; after it some, as an image of its own that the next boundary writes over.
+        let flush = (done..mark).rev().find(|&at| records[at].flushes).unwrap_or(done);
+        for (at, record) in (done..).zip(&records[done..mark]).filter(|(_, record)| !record.is_mark) {
+            if at <= flush || record.is_through || random.below(2) == 0 {
+                disk.write_all_at(&record.data, record.offset).expect("written");
+            }
+        }
+        disk.sync_all().expect("they get there");
+        done = flush;
+        let table = format!("0 {sectors} snapshot {} {} N 8", replayed.path.display(), later.path.display());
+        let create = format!("dmsetup create cut --table '{table}'");
+        let _cut = DeviceSetup::by(place, &create, "dmsetup remove --retry cut")?;
+        let _mounted = DeviceSetup::by(place, &mount("cut"), "umount mounted")?;
+        let verified = place.diskspd(&format!("verify --journal journal{boundary}")).arg(&target).run();
+        verified.expect_status(0);
+        let durable = verified.stdout.lines().find(|line| line.starts_with("durable")).unwrap_or_default();
+        println!("boundary {boundary}, record {mark} of {}: {durable}", records.len());
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_is_missed_at_any_boundary_on_ext4() {
+    let place = machine!();
+    or_skip!(nothing_is_missed_at_any_boundary(&place, "mkfs.ext4 -q -F -m0", "ext4", 32 << 20));
+}
+
+#[test]
+fn nothing_is_missed_at_any_boundary_on_xfs() {
+    let place = machine!();
+    or_skip!(nothing_is_missed_at_any_boundary(&place, "mkfs.xfs -q -f -K", "xfs", 304 << 20));
+}
+
+#[test]
+fn nothing_is_missed_at_any_boundary_on_btrfs() {
+    let place = machine!();
+    or_skip!(nothing_is_missed_at_any_boundary(&place, "mkfs.btrfs -q -f -K", "btrfs", 128 << 20));
 }

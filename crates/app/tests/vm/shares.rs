@@ -155,6 +155,23 @@ fn data_that_is_verified_comes_back_from_the_server() {
     }
 }
 
+/// A server of SMB sets the time of a file's last change some time after the write: a run that followed another at once
+/// took that for a change by another process.
+#[test]
+fn runs_that_follow_each_other_are_no_other_processes() {
+    let place = machine!();
+    for kind in ALL {
+        let share = or_skip!(kind.mounted(&place, "rw", ""));
+        let file = share.file("a.dat");
+        load(&place, "-c1M", &file).expect_status(0);
+        for words in ["-b4K", "-b4K", "-Su", "-b4K", "-Sh", "-b4K --fdatasync-every=4", "-Su", "-b4K"] {
+            let run = load(&place, &format!("-w100 -o1 --overwrite {words}"), &file);
+            println!("{kind:?} {words}: {:?} {}", run.code(), run.stderr);
+            run.expect_status(0);
+        }
+    }
+}
+
 /// Flushes of the server's disk so far.
 fn server_flushes() -> Result<u64, String> {
     let stat = ask("for disk in /sys/block/vd*; do [ $(cat $disk/serial) != export ] || cat $disk/stat; done")?;
