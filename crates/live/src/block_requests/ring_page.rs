@@ -89,7 +89,7 @@ mod tests {
         ];
         let mut page = 1_000_u64.to_ne_bytes().to_vec();
         // The flags of lost entries are above the length.
-        page.extend((3_u64 << 30 | 60).to_ne_bytes());
+        page.extend((3_u64 << 30 | 0x3c).to_ne_bytes());
         page.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
         page.extend([0; 4096 - 72]);
         let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
