@@ -109,7 +109,7 @@ fn a_drive_report_is_one_grid() {
 #[test]
 fn a_copy_reads_one_file_and_writes_another() {
     let place = workplace!();
-    let words = "preset run file-copy -c2M -d1 -W0 --max-ios=20 --json r.json";
+    let words = "preset run file-copy -c2M -d1 -W0 --max-ios=2000 --json r.json";
     let run = place.diskspd(words).arg("from a.dat").arg("to.dat").run();
     run.expect_status(0);
     let streams = place.json::<Value>("r.json")["time_spans"][0]["measured"]["streams"].clone();
