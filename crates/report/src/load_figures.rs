@@ -132,27 +132,27 @@ impl FigureRow {
     }
 }
 
-/// What the loads ask for.
+/// Figures of the requests.
 pub(crate) fn rows_of_load(a: &LoadFigures, b: &LoadFigures) -> Vec<FigureRow> {
-    let of = |figure: fn(&LoadFigures) -> Option<f64>| [figure(a), figure(b)];
+    let both = |figure: fn(&LoadFigures) -> Option<f64>| [figure(a), figure(b)];
     let in_bytes = |bytes: f64| size(bytes as u64);
     let percent = |value: f64| Quantity::Percent.value(value);
     let rows = [
-        FigureRow::new("reads", of(|load| load.reads_percent), &percent, true),
-        FigureRow::new("mean size", of(|load| load.mean_bytes), &in_bytes, false),
-        FigureRow::new("sequential", of(|load| load.sequential_percent), &percent, true),
-        FigureRow::new("touched", of(|load| load.touched_bytes), &in_bytes, false),
-        FigureRow::new("range", of(|load| load.range_bytes), &in_bytes, false),
-        FigureRow::new("zipf exponent", of(|load| load.zipf), &significant, false),
-        FigureRow::new("requests/s", of(|load| load.iops), &grouped, false),
-        FigureRow::new("variation of times", of(|load| load.variation), &significant, false),
-        FigureRow::new("requests of a burst", of(|load| load.burst_requests), &significant, false),
-        FigureRow::new("in flight", of(|load| load.outstanding), &significant, false),
+        FigureRow::new("reads", both(|load| load.reads_percent), &percent, true),
+        FigureRow::new("mean size", both(|load| load.mean_bytes), &in_bytes, false),
+        FigureRow::new("sequential", both(|load| load.sequential_percent), &percent, true),
+        FigureRow::new("touched", both(|load| load.touched_bytes), &in_bytes, false),
+        FigureRow::new("range", both(|load| load.range_bytes), &in_bytes, false),
+        FigureRow::new("zipf exponent", both(|load| load.zipf), &significant, false),
+        FigureRow::new("requests/s", both(|load| load.iops), &grouped, false),
+        FigureRow::new("variation of times", both(|load| load.variation), &significant, false),
+        FigureRow::new("requests of a burst", both(|load| load.burst_requests), &significant, false),
+        FigureRow::new("in flight", both(|load| load.outstanding), &significant, false),
     ];
     rows.into_iter().flatten().collect()
 }
 
-/// What the storage answered.
+/// Latencies of the storage.
 pub(crate) fn rows_of_storage(a: &LoadFigures, b: &LoadFigures) -> Vec<FigureRow> {
     let names = ["read p50", "read p99", "read p99.9", "write p50", "write p99", "write p99.9"];
     let values = a.latencies_ns.as_flattened().iter().zip(b.latencies_ns.as_flattened());

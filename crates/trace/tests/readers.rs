@@ -186,6 +186,7 @@ fn a_trace_in_the_programs_own_form_is_the_same() {
     assert_eq!((own.kind, own.begin_unix_ns), (TraceKind::IoTrace, Some(5)));
     assert_eq!((own.events, own.devices, own.processes), (original.events, original.devices, original.processes));
     assert_eq!(own.account.missed_events, 3);
+    assert_eq!(own.account.issues_without_completion, original.account.issues_without_completion);
     let cut = read(&[&bytes[..bytes.len() - 1]]);
     assert_eq!((cut.account.events, cut.account.loss_count), (85, 1));
 }

@@ -80,8 +80,8 @@ mod tests {
             10 << 5, // data whose length is in the first word, with itself
             8,
             3,
-            PADDING | 1 << 5,
-            4,
+            PADDING | 1 << 5, // without the word of its type
+            8,
             0,
             1 | 3 << 5,
             4,

@@ -232,6 +232,7 @@ impl<R: Read> Source for IoTrace<R> {
             self.revision = self.reader.names().revision();
             state.names = self.reader.names().clone();
         }
+        state.account.issues_without_completion += event.map_or(0, |event| u64::from(event.latency_ns.is_none()));
         if event.is_none() {
             state.account.missed_events = self.reader.missed_events();
             self.reader.loss().cloned().into_iter().for_each(|loss| state.account.add_loss(loss));
