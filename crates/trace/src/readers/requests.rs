@@ -110,23 +110,25 @@ struct Matcher {
     done: VecDeque<Event>,
 }
 
-/// Open requests, and their order.
+/// Open requests, and their order. Several may be open at one place.
 #[derive(Default)]
 struct Open {
-    requests: BTreeMap<Key, (u64, Event)>,
+    requests: BTreeMap<(Key, u64), Event>,
     order: VecDeque<(u64, Key)>,
     added: u64,
 }
 
 impl Open {
-    fn add(&mut self, key: Key, event: Event) -> Option<Event> {
+    fn add(&mut self, key: Key, event: Event) {
         self.added += 1;
         self.order.push_back((self.added, key));
-        self.requests.insert(key, (self.added, event)).map(|(_, before)| before)
+        self.requests.insert((key, self.added), event);
     }
 
+    /// The latest at a place: one whose completion was lost takes none of later requests.
     fn take(&mut self, key: &Key) -> Option<Event> {
-        self.requests.remove(key).map(|(_, event)| event)
+        let (&latest, _) = self.requests.range((*key, 0)..=(*key, u64::MAX)).next_back()?;
+        self.requests.remove(&latest)
     }
 
     /// The oldest request, if it has been open for too long.
@@ -135,8 +137,8 @@ impl Open {
             && number + OPEN_MAX < self.added
         {
             self.order.pop_front();
-            if self.requests.get(&key).is_some_and(|(current, _)| *current == number) {
-                return self.take(&key);
+            if let Some(expired) = self.requests.remove(&(key, number)) {
+                return Some(expired);
             }
         }
         None
@@ -144,7 +146,7 @@ impl Open {
 
     fn take_all(&mut self) -> impl Iterator<Item = Event> + use<> {
         self.order.clear();
-        std::mem::take(&mut self.requests).into_values().map(|(_, event)| event)
+        std::mem::take(&mut self.requests).into_values()
     }
 }
 
@@ -161,9 +163,9 @@ impl Matcher {
             StepKind::Issued => {
                 self.drivers.insert(event.device);
                 let process = self.take_queued(key, event.length).unwrap_or(event.process);
-                let replaced = self.issued.add(key, Event { process, ..event });
-                for lost in replaced.into_iter().chain(self.issued.take_expired()) {
-                    self.close_issued(lost, state);
+                self.issued.add(key, Event { process, ..event });
+                if let Some(expired) = self.issued.take_expired() {
+                    self.close_issued(expired, state);
                 }
             }
             StepKind::Requeued => {
@@ -184,9 +186,10 @@ impl Matcher {
     /// Removes what was queued in the range of a request; gives the process of the first.
     fn take_queued(&mut self, (device, action, offset): Key, length: u64) -> Option<u32> {
         let end = offset.saturating_add(length.max(1));
-        let keys: Vec<Key> =
-            self.queued.requests.range((device, action, offset)..(device, action, end)).map(|(&key, _)| key).collect();
-        let events: Vec<Event> = keys.iter().filter_map(|key| self.queued.take(key)).collect();
+        let queued = &mut self.queued.requests;
+        let range = ((device, action, offset), 0)..((device, action, end), 0);
+        let found: Vec<(Key, u64)> = queued.range(range).map(|(&key, _)| key).collect();
+        let events: Vec<Event> = found.iter().filter_map(|key| queued.remove(key)).collect();
         events.first().map(|event| event.process)
     }
 

@@ -74,4 +74,32 @@ mod tests {
         assert_eq!(names.processes()[only.process as usize].name, "app");
         assert_eq!((names.devices()[0].name.as_str(), reader.begin_unix_ns()), ("254,0", Some(1_205)));
     }
+
+    #[test]
+    fn requests_at_the_same_place_at_the_same_time_are_all_complete() {
+        let step = |kind, time_ns| BlockStep {
+            kind,
+            time_ns,
+            device: (254, 0),
+            sector: 8,
+            bytes: 4096,
+            letters: "R".to_owned(),
+            pid: 7,
+            name: String::new(),
+        };
+        let [issued, completed] = [StepKind::Issued, StepKind::Completed];
+        let steps = [step(issued, 1_000), step(issued, 1_200), step(completed, 1_900), step(completed, 2_100)];
+        let mut reader = TraceReader::from_steps(steps.into_iter(), 0);
+        let mut latencies: Vec<_> = reader.by_ref().map(|event| event.latency_ns).collect();
+        latencies.sort_unstable();
+        // Which completed first cannot be known; their sum is.
+        assert_eq!(latencies, [Some(700), Some(1_100)]);
+        assert_eq!(reader.account().issues_without_completion, 0);
+
+        let steps = [step(issued, 1_000), step(issued, 5_000), step(completed, 5_100)];
+        let mut reader = TraceReader::from_steps(steps.into_iter(), 0);
+        let mut latencies: Vec<_> = reader.by_ref().map(|event| event.latency_ns).collect();
+        latencies.sort_unstable();
+        assert_eq!(latencies, [None, Some(100)], "a lost completion takes none of a later request");
+    }
 }
