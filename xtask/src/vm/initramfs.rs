@@ -74,6 +74,8 @@ pub(super) fn make(cache: &Path, kernel: &Kernel, programs: &Programs, rows: &[N
         tree.add_stripped(program)?;
     }
     let modules = PathBuf::from("/lib/modules").join(&kernel.version);
+    // Makes the lists, too, if the kernel was only unpacked.
+    let needed = kernel.needed()?;
     for file in ["modules.alias", "modules.symbols", "modules.builtin", "modules.order"] {
         let from = kernel.modules.join(file);
         // Kernels come with different lists.
@@ -81,7 +83,7 @@ pub(super) fn make(cache: &Path, kernel: &Kernel, programs: &Programs, rows: &[N
             tree.copy(&from, &modules.join(file))?;
         }
     }
-    for file in kernel.needed()? {
+    for file in needed {
         tree.add_module(&kernel.modules.join(&file), &modules.join(unpacked_name(&file)))?;
     }
     let list = kernel.modules.join("modules.dep");

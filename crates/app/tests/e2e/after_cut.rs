@@ -26,9 +26,10 @@ fn wait_for_records(run: &mut Running, journal: &Path, bytes: u64) {
 
 fn wait_for_records_in(run: &mut Running, log: &Path, bytes: u64) {
     run.wait_until("records in the journal", |_| {
-        let mut word = [0; 8];
+        // One word of a record may be 0, and bytes of two may be; not all words of the longest.
+        let mut words = [0; 32];
         let file = File::open(log);
-        file.and_then(|file| file.read_exact_at(&mut word, HEAD_BYTES + bytes)).is_ok() && word != [0; 8]
+        file.and_then(|file| file.read_exact_at(&mut words, HEAD_BYTES + bytes / 8 * 8)).is_ok() && words != [0; 32]
     });
 }
 

@@ -42,12 +42,13 @@ fn mapped(place: &Workplace, size_bytes: u64) -> Result<DeviceSetup<'_>, String>
 /// Bytes of a log before its records.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Waits until the log of the first thread has this many bytes of records.
+/// Waits until the log of the first thread has about this many bytes of records.
 pub(crate) fn wait_for_records(running: &mut Running, journal: &Path, bytes: u64) {
     running.wait_until("records in the journal", |_| {
-        let mut word = [0; 8];
+        // One word of a record may be 0, and bytes of two may be; not all words of the longest.
+        let mut words = [0; 32];
         let file = File::open(journal.join("log.0"));
-        file.and_then(|file| file.read_exact_at(&mut word, HEAD_BYTES + bytes)).is_ok() && word != [0; 8]
+        file.and_then(|file| file.read_exact_at(&mut words, HEAD_BYTES + bytes / 8 * 8)).is_ok() && words != [0; 32]
     });
 }
 
@@ -186,7 +187,8 @@ fn each_answer_equals_the_log(place: &Workplace, system: &FileSystem) -> Result<
             let _mounted = DeviceSetup::by(place, &mount, &unmount)?;
             compared = if system.in_place { sectors(place, &target)? } else { 0..0 };
             server.begin(flushing, compared.clone());
-            let words = format!("{load} -c4M -r --overwrite {every} -w100 -d600 -W0 --verify --journal=journal");
+            // Without -c: the file would be written anew, at another place of the disk.
+            let words = format!("{load} -r --overwrite {every} -w100 -d600 -W0 --verify --journal=journal");
             let mut running = place.diskspd(&words).arg(&target).start();
             wait_for_records(&mut running, &journal, 4_000 + random.below(12_000));
             server.cut();
