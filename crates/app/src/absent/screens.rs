@@ -1,7 +1,7 @@
 //! In a build without screens there are no views: a request for one is refused earlier.
 
 use crate::feature::Feature;
-use crate::status::Ended;
+use crate::status::MonitorEnd;
 use live::watch::Watch;
 use model::device_interval::DeviceInterval;
 use model::live::LiveInterval;
@@ -45,15 +45,15 @@ impl RunPicture {
 pub(crate) enum MonitorPicture {}
 
 impl MonitorPicture {
-    pub(crate) fn begin(_: &str) -> Result<Self, Ended> {
-        Err(Ended::Failed(Feature::Screens.refusal()))
+    pub(crate) fn begin(_: &str) -> Result<Self, MonitorEnd> {
+        Err(MonitorEnd::Failed(Feature::Screens.refusal()))
     }
 
-    pub(crate) fn take(&mut self, _: &DeviceInterval, _: &Watch) -> Result<(), Ended> {
+    pub(crate) fn take(&mut self, _: &DeviceInterval, _: &Watch) -> Result<(), MonitorEnd> {
         match *self {}
     }
 
-    pub(crate) fn wait(&mut self, _: Duration) -> Result<ControlFlow<()>, Ended> {
+    pub(crate) fn wait(&mut self, _: Duration) -> Result<ControlFlow<()>, MonitorEnd> {
         match *self {}
     }
 }
