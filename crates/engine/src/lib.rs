@@ -126,7 +126,7 @@ pub struct Pushed {
 /// Most requests do the same again and again, at another place: what stays is prepared once, in
 /// [`prepare`](Self::prepare), so that each start costs little.
 pub trait Engine {
-    /// True if completions may carry stamps ([`Done::ended_ns`]).
+    /// True if completions may carry stamps ([`Completion::ended_ns`]).
     const STAMPS: bool;
 
     /// True if the kernel takes many operations at a time and may complete them later.
