@@ -63,14 +63,16 @@ fn calls(place: &Workplace, words: &str, name: &str) -> Result<Vec<(&'static str
     let mut unfinished: Vec<(String, String)> = Vec::new();
     let mut whole = Vec::new();
     for line in text.lines() {
-        let (thread, call) = line.split_once(' ').expect("a thread and a call");
+        // Numbers of threads are padded.
+        let (thread, call) =
+            line.split_once(' ').map(|(thread, call)| (thread, call.trim())).expect("a thread and a call");
         if let Some(begin) = call.strip_suffix(" <unfinished ...>") {
             unfinished.push((thread.to_owned(), begin.to_owned()));
         } else if let Some((_, end)) = call.split_once(" resumed>") {
             let at = unfinished.iter().position(|(other, _)| other == thread).expect("it began");
             whole.push(unfinished.swap_remove(at).1 + end);
         } else {
-            whole.push(call.trim().to_owned());
+            whole.push(call.to_owned());
         }
     }
     let on_file = |call: &&String| call.contains(&format!("/{name}>"));
