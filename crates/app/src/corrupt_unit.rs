@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of corrupt units kept per target.
-pub(crate) const KEPT_MAX: usize = 100;
+const KEPT_MAX: usize = 100;
 
 /// A corrupt unit, with the details that its comparison gives.
 #[derive(Clone, Debug, Serialize)]
@@ -87,10 +87,11 @@ impl<D> CorruptUnit<D> {
     }
 }
 
-/// Keeps the first [`KEPT_MAX`] by offset.
-pub(crate) fn keep_first<D>(units: &mut Vec<CorruptUnit<D>>) {
-    if units.len() > KEPT_MAX {
-        units.sort_by_key(|unit| unit.offset_bytes);
+/// Adds a unit to those kept, in order of their offsets, if it is among the first [`KEPT_MAX`].
+pub(crate) fn keep<D>(units: &mut Vec<CorruptUnit<D>>, unit: CorruptUnit<D>) {
+    let at = units.partition_point(|kept| kept.offset_bytes <= unit.offset_bytes);
+    if at < KEPT_MAX {
+        units.insert(at, unit);
         units.truncate(KEPT_MAX);
     }
 }
@@ -117,5 +118,20 @@ pub(crate) fn add_evidence<'a, D: 'a>(
         for unit in units {
             unit.kernel_messages = near_messages(unit.read_at_ns, messages);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_units_are_kept_in_order_whatever_order_they_come_in() {
+        let mut units = Vec::new();
+        for number in (0..150_u64).map(|number| number * 7 % 150) {
+            keep(&mut units, CorruptUnit::new(number * 4096, &[], CorruptionClass::Rot, ()));
+        }
+        let offsets: Vec<u64> = units.iter().map(|unit| unit.offset_bytes / 4096).collect();
+        assert_eq!(offsets, (0..KEPT_MAX as u64).collect::<Vec<_>>());
     }
 }

@@ -1,7 +1,7 @@
 //! Reads one target with several threads and compares it with the history of the run.
 
 use super::lost_unit::{Loss, LostUnit};
-use crate::corrupt_unit::keep_first;
+use crate::corrupt_unit::keep;
 use crate::target_reading::{ChunkFindings, in_chunks, parts_to_read, read};
 use host::DirectReader;
 use indicatif::ProgressBar;
@@ -77,8 +77,7 @@ impl ChunkFindings for Progress {
         self.latest = self.latest.max(other.latest);
         self.is_ahead |= other.is_ahead;
         self.found_units += other.found_units;
-        self.first.extend(other.first);
-        keep_first(&mut self.first);
+        other.first.into_iter().for_each(|unit| keep(&mut self.first, unit));
     }
 }
 
@@ -102,8 +101,7 @@ impl Progress {
 
     fn wrong(&mut self, unit: LostUnit) {
         *self.by_class.entry(unit.class).or_default() += 1;
-        self.first.push(unit);
-        keep_first(&mut self.first);
+        keep(&mut self.first, unit);
     }
 }
 
@@ -125,7 +123,6 @@ impl Target<'_> {
             self.beyond_end(range.end, planned_bytes, ends_early, &mut progress)?;
         }
         progress.absolve_changed();
-        progress.first.sort_by_key(|unit| unit.offset_bytes);
         Ok(Read { progress, planned_bytes, past_page_cache: reading.past_page_cache })
     }
 

@@ -1,6 +1,6 @@
 //! Findings of `diskspd verify`, as text and JSON.
 
-use crate::corrupt_unit::{self, keep_first};
+use crate::corrupt_unit::{self, keep};
 use crate::target_reading::{ChunkFindings, OTHER_TARGET, OTHER_TARGET_OUTCOME, THROUGH_CACHE};
 use jiff::Timestamp;
 use model::corruption::CorruptionClass as Class;
@@ -197,11 +197,9 @@ impl ChunkFindings for Progress {
         for (class, bytes) in other.bytes_by_class {
             *self.bytes_by_class.entry(class).or_default() += bytes;
         }
-        self.first.extend(other.first);
-        keep_first(&mut self.first);
+        other.first.into_iter().for_each(|unit| keep(&mut self.first, unit));
         self.unfinished_units += other.unfinished_units;
-        self.unfinished.extend(other.unfinished);
-        keep_first(&mut self.unfinished);
+        other.unfinished.into_iter().for_each(|unit| keep(&mut self.unfinished, unit));
         for (run, places) in other.places {
             let sum = self.places.entry(run).or_default();
             sum.right += places.right;
@@ -273,15 +271,13 @@ impl Progress {
 
     pub(super) fn unfinished(&mut self, unit: CorruptUnit) {
         self.unfinished_units += 1;
-        self.unfinished.push(unit);
-        keep_first(&mut self.unfinished);
+        keep(&mut self.unfinished, unit);
     }
 
     pub(super) fn wrong(&mut self, unit: CorruptUnit) {
         *self.by_class.entry(unit.class).or_default() += 1;
         *self.bytes_by_class.entry(unit.class).or_default() += unit.unit_bytes;
-        self.first.push(unit);
-        keep_first(&mut self.first);
+        keep(&mut self.first, unit);
     }
 
     /// Withdraws findings about `units` units of a class; returns how many.
@@ -347,15 +343,13 @@ impl TargetReport {
             unchecked_units,
             checked_bytes,
             by_class,
-            mut first,
+            first,
             unfinished_units,
-            mut unfinished,
+            unfinished,
             error,
             is_other_target,
             ..
         } = progress;
-        first.sort_by_key(|unit| unit.offset_bytes);
-        unfinished.sort_by_key(|unit| unit.offset_bytes);
         Self {
             path,
             size_bytes,
