@@ -143,7 +143,8 @@ pub trait Engine {
     fn prepare(&mut self, slot: SlotId, op: &Op);
 
     /// Stages the operation of this kind that was prepared last, at `offset`. Never blocks, never fails: there are
-    /// never more operations than requests. One that was never prepared does nothing, or fails.
+    /// never more operations than requests. One that was never prepared does nothing, or fails. Discards of block
+    /// devices go through [`stage`](Self::stage): `io_uring` has their offset in a place of its own.
     fn stage_prepared(&mut self, slot: SlotId, operation: Operation, offset: u64);
 
     /// Changes how much the operation of this kind that was prepared last transfers, if it is not under way.
