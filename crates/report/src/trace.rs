@@ -274,7 +274,7 @@ fn sizes_in_words(summary: &Summary) -> String {
 fn skew_in_words(summary: &Summary) -> String {
     match summary.skew {
         None => "too few offsets are repeated to tell how popular they are".to_owned(),
-        Some(fit) if fit.exponent <= 3.0 * fit.error => "all offsets are equally popular".to_owned(),
+        Some(fit) if fit.exponent == 0.0 => "all offsets are equally popular".to_owned(),
         Some(fit) => {
             let law = format!("zipf {} ± {}", significant(fit.exponent), significant(fit.error));
             if fit.is_zipf() {

@@ -264,7 +264,7 @@ fn skew(summary: &Summary, random_percent: u32) -> (Option<Skew>, Reason) {
         let why = if random_percent == 0 { "no random requests" } else { "too few repeated offsets to tell: uniform" };
         return (None, (if random_percent == 0 { Outcome::Kept } else { Outcome::Lost }, why));
     };
-    if fit.exponent == 0.0 || fit.exponent <= 3.0 * fit.error {
+    if fit.exponent == 0.0 {
         return (None, (Outcome::Kept, "offsets are equally popular"));
     }
     let parameter = Millionths((fit.exponent * 1e3).round() as u32 * 1000);

@@ -22,7 +22,7 @@ const EXPONENT_MIN: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZipfFit {
-    /// The exponent; 0 = uniform.
+    /// The exponent; 0 = uniform, or no difference from it that is not chance.
     pub exponent: f64,
     /// Standard error of the exponent.
     pub error: f64,
@@ -45,7 +45,7 @@ impl ZipfFit {
         let squares = pairs / requests / (requests - 1.0);
         let cubes = popularity.coincidences(3) / requests / (requests - 1.0) / (requests - 2.0).max(1.0);
         let positions = positions(squares, distinct, requests, positions_max as f64);
-        let exponent = exponent(2, squares, positions);
+        let exponent = if is_chance(squares, positions, popularity) { 0.0 } else { exponent(2, squares, positions) };
         let model = power_sum(2, exponent, positions);
         let variance = 4.0 / requests * (power_sum(3, exponent, positions) - model * model).max(0.0)
             + 2.0 * model / requests / requests;
@@ -64,6 +64,13 @@ impl ZipfFit {
         let difference = (self.exponent_of_hottest - self.exponent).abs();
         difference <= 0.1 * self.exponent + 3.0 * self.error + 0.05 && (self.distinct_ratio - 1.0).abs() <= 0.2
     }
+}
+
+/// True if requests that are equally likely at all positions may share offsets as often: up to three standard deviations
+/// above the mean. Judged by the pairs: near 0 the exponent is about the square root of what exceeds the mean.
+fn is_chance(squares: f64, positions: f64, popularity: &Popularity) -> bool {
+    let deviation = (2.0 / positions / popularity.sampled_share).sqrt() / popularity.requests as f64;
+    squares <= 1.0 / positions + 3.0 * deviation
 }
 
 /// The sum of the weights of all positions to the power of `power`.
