@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Tools that the tests call. A test whose tool is missing skips itself; busybox provides the rest.
-const TOOLS: [&str; 28] = [
+const TOOLS: [&str; 29] = [
     "addpart",
     "blockdev",
+    "btrfs",
     "cryptsetup",
     "delpart",
     "dmsetup",

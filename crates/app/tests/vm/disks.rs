@@ -53,6 +53,11 @@ impl Disk {
         Self::only(name, |disk| disk.name == name)
     }
 
+    /// The device mapper's device with this name.
+    pub(crate) fn mapped(name: &str) -> Self {
+        Self::only(name, |disk| disk.file("dm/name").as_deref() == Some(name))
+    }
+
     fn only(what: &str, is_it: impl Fn(&Self) -> bool) -> Self {
         Self::all(what, 1, is_it).remove(0)
     }
@@ -78,6 +83,12 @@ impl Disk {
     pub(crate) fn file(&self, name: &str) -> Option<String> {
         let text = fs::read_to_string(Path::new("/sys/block").join(&self.name).join(name)).ok()?;
         Some(text.trim().to_owned())
+    }
+
+    /// Bytes that were written to it, by its own counters.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        let stat = self.file("stat").expect("counters");
+        stat.split_whitespace().nth(6).and_then(|sectors| sectors.parse::<u64>().ok()).expect("sectors written") * 512
     }
 
     /// Its partition with this number.

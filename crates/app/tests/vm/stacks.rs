@@ -132,17 +132,73 @@ fn a_write_to_the_top_reaches_both_disks_below() {
     let disks = [Disk::plain(0).blank(), Disk::plain(1).blank()];
     let _encrypted = or_skip!(encrypted_raid(&place, &disks));
     let top = Disk::named("dm-0");
-    let written = |disk: &Disk| {
-        let stat = disk.file("stat").expect("counters");
-        stat.split_whitespace().nth(6).and_then(|sectors| sectors.parse::<u64>().ok()).expect("sectors written") * 512
-    };
     let flag = top.flag(&place);
-    let before = disks.each_ref().map(written);
+    let before = disks.each_ref().map(Disk::written_bytes);
     let run = place.diskspd("-d1 -W0 -b4K -r -w100 -Su").arg(&flag).arg(&top.path).run();
     run.expect_status(0);
     let bytes = testkit::Report::parse(&run.stdout).write.sum.bytes;
     for (disk, before) in disks.iter().zip(before) {
-        let reached = written(disk) - before;
+        let reached = disk.written_bytes() - before;
         assert!(bytes > 0 && reached >= bytes, "{reached} of {bytes} reached {}", disk.name);
+    }
+}
+
+/// The device mapper's devices of a volume, bottom first, with their tables.
+type Tables = &'static [(&'static str, &'static str)];
+
+/// Volumes, and the disk that gets what is written to them.
+const VOLUMES: [(Tables, usize); 3] = [
+    (&[("pool", "0 14336 thin-pool SECOND FIRST 128 0"), ("row", "0 12288 thin /dev/mapper/pool 0")], 0),
+    (&[("row", "0 14336 snapshot FIRST SECOND P 8")], 1),
+    (
+        &[
+            ("known", "0 4096 linear SECOND 0"),
+            ("fast", "0 8192 linear SECOND 4096"),
+            ("row", "0 14336 cache /dev/mapper/known /dev/mapper/fast FIRST 128 1 writethrough smq 0"),
+        ],
+        0,
+    ),
+];
+
+#[test]
+fn thin_volumes_snapshots_and_caches_hand_writes_on_to_their_disks() {
+    let place = machine!();
+    or_skip!(run(
+        &place,
+        "modprobe dm_thin_pool && modprobe dm_snapshot && modprobe dm_cache && modprobe dm_cache_smq"
+    ));
+    for (tables, below) in VOLUMES {
+        let disks = [Disk::plain(0).blank(), Disk::plain(1).blank()];
+        let [first, second] = disks.each_ref().map(|disk| disk.path.display().to_string());
+        let mut made = Vec::new();
+        for (name, table) in tables {
+            let table = table.replace("FIRST", &first).replace("SECOND", &second);
+            let first_volume = if *name == "pool" { " && dmsetup message pool 0 'create_thin 0'" } else { "" };
+            let create = format!("dmsetup create {name} --table '{table}'{first_volume}");
+            made.insert(0, or_skip!(DeviceSetup::by(&place, &create, &format!("dmsetup remove --retry {name}"))));
+        }
+        or_skip!(ext4(&place, &Disk::mapped("row").path));
+        let mount = "mkdir -p mounted && mount /dev/mapper/row mounted";
+        let _mounted = or_skip!(DeviceSetup::by(&place, mount, "umount mounted"));
+        let load = |words: &str| {
+            let run = place.diskspd("-c1M -d60 -W0 -r -Su -o4 --max-ios=100 --json=r.json --replace-output");
+            let run = run.args(words).arg("mounted/a.dat").run();
+            run.expect_status(0);
+            run
+        };
+        load("-b4K -w100");
+        let before = disks[below].written_bytes();
+        let bytes = testkit::Report::parse(&load("-b4K -w100").stdout).write.sum.bytes;
+        let reached = disks[below].written_bytes() - before;
+        assert!(bytes == 100 * 4096 && reached >= bytes, "{tables:?}: {reached} of {bytes} bytes reached the disk");
+        // The report has the disk at the bottom, and its bytes but for those of the first I/Os.
+        let counters = place.span_result("r.json")["kernel_counters"].clone();
+        let counted = |end: &str| counters[end]["devices"][&disks[below].name]["write"]["bytes"].as_u64();
+        let (at_start, at_end) = (counted("before").expect("bytes"), counted("after").expect("bytes"));
+        println!("{tables:?}: {bytes} bytes written, {reached} reached the disk, {} by the report", at_end - at_start);
+        assert!(at_end - at_start <= reached, "{tables:?}");
+        load("-b64K --discard=30 --write-zeroes=30 -w20");
+        load("-b4K -w50 --verify");
+        place.diskspd("verify mounted/a.dat").run().expect_status(0).expect_stdout(&["corrupt   0 units"]);
     }
 }
