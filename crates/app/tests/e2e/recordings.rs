@@ -140,7 +140,8 @@ fn without_ebpf_the_same_requests_are_recorded() {
     let instance = format!("/sys/kernel/tracing/instances/diskspd-{}", events.id());
     let exists = || or_fail(with_tracefs(&place, &format!("test -e {instance}"))).run().code() == Some(0);
     assert!(exists(), "{instance}");
-    let load = format!("-b8K -o4 -t2 -r -w40 -Su -W0 -d600 --max-ios={IOS} --destroy={} {device}", image.display());
+    // With a gap between any two requests: the kernel merges those of adjacent places into one.
+    let load = format!("-b8K -o4 -t2 -r16K -w40 -Su -W0 -d600 --max-ios={IOS} --destroy={} {device}", image.display());
     place.diskspd(&load).run().expect_status(0);
     let events = recorded(&place, events, "events.iotrace", Some(8192));
     assert!(!exists(), "{instance}");
@@ -160,7 +161,8 @@ fn a_recording_of_a_process_has_its_requests_only() {
     let image = place.file("disk.img", &vec![0; 16 << 20]);
     let disk = or_skip!(LoopDevice::direct(&place, &image));
     let device = disk.path.display();
-    let mut load = place.diskspd(&format!("-v -b4K -o2 -r -Su -W0 -d600 {device}")).start();
+    // Requests of adjacent places might be merged into one.
+    let mut load = place.diskspd(&format!("-v -b4K -o2 -r8K -Su -W0 -d600 {device}")).start();
     load.wait_for_stderr("starting measurements");
     let other = place.diskspd(&format!("-b16K -o1 -r -Su -W0 -d600 {device}")).start();
     let pid = load.id();
