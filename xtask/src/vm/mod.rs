@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 type Step<T> = Result<T, Stop>;
 
 /// Time limit for all guests of a part, on a machine that does more than this.
-const LIMIT: Duration = Duration::from_mins(40);
+const LIMIT: Duration = Duration::from_hours(1);
 /// The same where what is not reached is skipped.
 const SHORT_LIMIT: Duration = Duration::from_mins(12);
 
