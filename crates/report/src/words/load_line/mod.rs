@@ -194,7 +194,7 @@ pub fn short(result: &RunResult, index: usize) -> String {
     let groups = groups(span, &known);
     let Some(first) = groups.first() else { return "no target".to_owned() };
     let access = io::words(span, first.target, known.is_windows).access;
-    let requests = || groups.iter().filter_map(|group| group.requests(span)).sum::<u64>();
+    let requests = || groups.iter().filter_map(|group| group.requests(span)).fold(0, u64::saturating_add);
     let depth = shared_requests(span).unwrap_or_else(requests);
     let others =
         if groups.len() > 1 { format!(" and {}", counted(groups.len() - 1, "other load")) } else { String::new() };
