@@ -22,7 +22,7 @@ const EXPONENT_MIN: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZipfFit {
-    /// The exponent; 0 = uniform, or no difference from it that is not chance.
+    /// The exponent; 0 = uniform: no more repeats than chance explains.
     pub exponent: f64,
     /// Standard error of the exponent.
     pub error: f64,
